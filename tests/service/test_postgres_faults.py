@@ -57,6 +57,7 @@ class Told:
     conversation: str
     frames: list[Frame] = field(default_factory=list[Frame])
     begun: anyio.Event = field(default_factory=anyio.Event)
+    said: anyio.Event = field(default_factory=anyio.Event)
     reading: asyncio.Task[None] | None = None
 
     async def read(self) -> None:
@@ -65,8 +66,11 @@ class Told:
         async with self.server.http.stream("POST", url, json=said("Tell me a story")) as response:
             async for frame in frames(response):
                 self.frames.append(frame)
-                if BEGUN in text_of(self.frames):
+                text = text_of(self.frames)
+                if BEGUN in text:
                     self.begun.set()
+                if text == WORDS:
+                    self.said.set()
 
     async def ended(self) -> str:
         """Why it ended, once it has; all of it was read, once."""
@@ -249,6 +253,8 @@ async def test_a_disk_that_is_full_is_told_and_what_is_there_can_be_read(
             assert (ready, health) == (200, 200)
             assert "is full" in why
             assert (await server.get(f"/conversations/{conversation}"))["id"] == conversation
+            with anyio.fail_after(60):
+                await told.said.wait()
             await administered(postgres, "DROP TABLE filling")
             await told.is_whole()
             assert (await server.http.post("/memories", json={"content": FACT})).status_code == 201

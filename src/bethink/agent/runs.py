@@ -35,7 +35,15 @@ from bethink.agent.start import LoopFactory, RunOpening, RunStarter, SlashComman
 from bethink.agent.stored_runs import Approvals, StoredRuns
 from bethink.conversations.records import checked_content
 from bethink.conversations.service import ConversationEdit, Conversations
-from bethink.errors import BethinkError, Busy, StorageError, TooManyRequests, UnknownId
+from bethink.errors import (
+    BethinkError,
+    Busy,
+    CorruptDatabase,
+    NewerSchema,
+    StorageError,
+    TooManyRequests,
+    UnknownId,
+)
 from bethink.events import (
     Place,
     QuestionAnswered,
@@ -107,7 +115,7 @@ _RUNS_A_PURGE = 20
 _STOP_S = 5
 """How long a run that was cancelled may take to end."""
 STORE_PATIENCE_S = 60.0
-"""How long a whole answer waits for a database that is away, such as one that fails over."""
+"""How long a whole answer waits for a database that is away (one that fails over) or has no room."""
 _STORE_PAUSE_S = 0.5
 _UNHEARD = "The process that writes this answer cannot be reached: it goes on. Try again in a moment."
 _NOT_ASKED = "This question does not wait any more."
@@ -581,7 +589,7 @@ class Runs:
         recorder.journal.append(RunDone(reason="failed"))
 
     async def _outlast(self, recorder: Recorder, last: RunDone) -> None:
-        """Store the end; a database that is away for a while is waited for, unless this process ends.
+        """Store the end; a database that is away or full is waited for, unless this process ends.
 
         Raises:
             BethinkError: it is not stored.
@@ -591,9 +599,9 @@ class Runs:
             try:
                 return await recorder.end(last)
             except StorageError as error:
-                # Room, or another version, is not there by itself.
-                is_away = type(error) is StorageError
-                if not is_away or live.reason == "interrupted" or anyio.current_time() > deadline:
+                # Another version, or a whole file, is not there by itself.
+                is_for_good = isinstance(error, NewerSchema | CorruptDatabase)
+                if is_for_good or live.reason == "interrupted" or anyio.current_time() > deadline:
                     raise
                 recorder.warn_behind(str(error))
             await anyio.sleep(_STORE_PAUSE_S)
