@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import msgspec
 import pytest
 
@@ -104,7 +105,7 @@ async def test_five_entries_by_default_and_of_equal_ones_the_recent_first() -> N
             while is_embedded and await ports.index.missing_vectors(
                 house.me.owner, ports.embeddings.model, 1
             ):
-                await anyio.sleep(0.01)
+                await anyio.lowlevel.checkpoint()
             found = (await memory.retrieve_context(house.me, "Who met at the harbour café?")).entries
             assert [one.conversation_id for one in found] == ["c7", "c6", "c5", "c4", "c3"]
         three = await memory.retrieve_context(house.me, "Who met at the harbour café?", 3)

@@ -49,6 +49,14 @@ _LEFT_US: Final = 3_600_000_000
 """A content that no document has for so long was left behind by a process that ended."""
 
 
+@dataclass(slots=True)
+class _Counted:
+    """How many bytes an owner's contents took when they were counted, microseconds UTC."""
+
+    at: int
+    bytes: int
+
+
 @dataclass(slots=True, kw_only=True)
 class Contents:
     """The contents of all owners. `max_bytes` bounds one of them, `quota_bytes` all of an owner.
@@ -62,8 +70,7 @@ class Contents:
     digest: Callable[[str], Awaitable[str]]
     max_bytes: int
     quota_bytes: int | None = None
-    _used: Recent[str, tuple[int, int]] = field(default_factory=lambda: Recent(_OWNERS), repr=False)
-    """Whose contents took how many bytes when they were counted, microseconds UTC."""
+    _used: Recent[str, _Counted] = field(default_factory=lambda: Recent(_OWNERS), repr=False)
 
     async def keep(
         self, owner: str, source: bytes | Path, *, name: str, media_type: str, by_itself: bool = False
@@ -148,19 +155,19 @@ class Contents:
         at = self.clock.now_us()
         contents = records_of(self.store, owner, Scan(CONTENTS, limit=_PAGE))
         used = sum([content.size async for content in contents if content.original])
-        self._used[owner] = at, used
+        self._used[owner] = _Counted(at, used)
         return used
 
     async def _about_used(self, owner: str) -> int:
         """The same as it was counted lately, with what was added here since; too much if some was removed."""
         known = self._used.get(owner)
-        if known is not None and self.clock.now_us() - known[0] < _COUNTED_US:
-            return known[1]
+        if known is not None and self.clock.now_us() - known.at < _COUNTED_US:
+            return known.bytes
         return await self.used_bytes(owner)
 
     def _added(self, owner: str, size: int) -> None:
         if (known := self._used.get(owner)) is not None:
-            self._used[owner] = known[0], known[1] + size
+            known.bytes += size
 
     async def held(self, owner: str, id: str) -> Versioned[Content]:
         """A content.

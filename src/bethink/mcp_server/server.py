@@ -165,9 +165,11 @@ class Calls:
         prepared: Prepared,
         *,
         by: By,
-        **more: Any,  # noqa: ANN401 - its fields
+        error: str | None,
+        duration_ms: float,
+        redacted: dict[str, int] | None = None,
     ) -> None:
-        """Record a call; `more` are its error, and how it was."""
+        """Record a call."""
         use = ToolUse(
             id=self.new_id(),
             at=self.app.ports.clock.now_us(),
@@ -177,7 +179,9 @@ class Calls:
             run="",
             message=None,
             by=by,
-            **more,
+            error=error,
+            duration_ms=duration_ms,
+            redacted=redacted or {},
         )
         await self.app.audit.note(principal, use)
 
