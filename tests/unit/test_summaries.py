@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -16,6 +17,7 @@ from bethink.events import ContextFilled, Event, RunStarted, Usage, Warned
 from bethink.llm import Delta, LlmRequest
 from bethink.llm.scripted import ScriptedCall, ScriptedLlm
 from bethink.memory import NewFact
+from bethink.messages import tokens_in, tokens_of
 from bethink.store import Scan
 from bethink.tool import ToolContext, tool
 from tests.house import House, open_house
@@ -95,6 +97,47 @@ async def test_without_a_summary_the_oldest_part_is_left_out_and_that_is_said() 
     warned = {event.part: event.message for event in events if isinstance(event, Warned)}
     assert "not summarised: the model is busy" in warned["summary"]
     assert "its oldest part is left out" in warned["history"]
+
+
+def _talks(request: LlmRequest) -> str:
+    if "write the summary" in request.system:
+        read = json.loads(request.messages[0].content)
+        told = " ".join(one.get("person", "")[:12] for one in read["messages"])
+        return f"{read['summary']} {told} " + " ".join(f"{at} is said of the pond." for at in range(100))
+    return f"An answer to {request.messages[-1].content[-9:]} " + "with words that fill the window. " * 14
+
+
+@pytest.mark.parametrize("window", [2_048, 4_096, 8_192])
+async def test_a_small_window_loses_nothing_to_the_summary_and_keeps_the_last_turn(window: int) -> None:
+    llm = ScriptedLlm(_talks, context_tokens=window)
+    async with open_house(llm, extraction="off", recall_limit=0) as house:
+        conversation = await house.new()
+        told = [
+            await house.say(f"Topic{number:02} " + "is a plan. " * (window // 128), conversation)
+            for number in range(14)
+        ]
+    assert [e for events in told for e in events if isinstance(e, Warned)] == []
+    made = [one for one in llm.requests if "write the summary" in one.system]
+    seen = " ".join(message.content for one in (*made, llm.requests[-1]) for message in one.messages)
+    assert made
+    assert all(f"Topic{number:02}" in seen for number in range(14))
+    for asked in llm.requests:
+        written = asked.max_output_tokens or window // 4
+        tools = sum(len(json.dumps(one.parameters)) for one in asked.tools) // 4
+        assert tokens_in(asked.system) + sum(map(tokens_of, asked.messages)) + tools + written <= window
+    chats = [one for one in llm.requests if one not in made][1:]
+    assert all("An answer to" in one.messages[-2].content for one in chats)
+
+
+async def test_a_summary_that_repeats_itself_is_not_used() -> None:
+    loop = "They talked about the garden and the pond and the hedge, and then they talked on about it. "
+    async with open_house(ScriptedLlm(["A1", "A2", loop * 40, "A3"]), **LONG) as house:
+        conversation = await house.new()
+        for number in range(2):
+            await house.say(f"Q{number}", conversation)
+        events = await house.say("Q3", conversation)
+        assert await told_in_short(house) == []
+    assert "repeated itself" in "".join(event.message for event in events if isinstance(event, Warned))
 
 
 async def test_an_edit_of_what_is_covered_goes_on_without_the_summary() -> None:

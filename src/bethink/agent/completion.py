@@ -59,11 +59,15 @@ if TYPE_CHECKING:
     from bethink.settings import Settings
 
 
-_OUTPUT_TOKENS: Final = 900
-_READ_SHARE: Final = 0.6
-"""Of the model's window, what one request for a summary reads: the rest is for counting otherwise."""
-_KEPT_SHARE: Final = 0.5
-"""Of the share that history may fill, what stays word for word: so that it is done every so many turns."""
+_OUTPUT_TOKENS, _OUTPUT_SHARE = 900, 1 / 4
+"""Of one answer with a summary, and of the window: a model that thinks first needs more than the summary."""
+_WORDS_PER_TOKEN: Final = 4 / 9
+_LEAST_READ: Final = 200
+"""Tokens of messages, and twice those of a summary: with less room the history is trimmed instead."""
+_READ_SHARE: Final = 0.75
+"""Of the model's window, what one request for a summary takes: the rest is for counting otherwise."""
+_KEPT_SHARE, _SUMMARY_SHARE = 0.5, 0.3
+"""Of the room for history, what stays word for word, and the summary: so it is done every so many turns."""
 _MOST_REQUESTS: Final = 4
 _REPEATED_CHARS: Final = 160
 """Longer than what proposals of one shape have in common."""
@@ -81,33 +85,48 @@ class Summaries:
     prompt: str
     flush: Callable[[str], Awaitable[None]]
 
-    async def condense(self, llm: Llm, request: RunRequest) -> AsyncGenerator[Event, None]:
-        """Put a summary in place of the oldest part if the history is too long; tell what it cost.
+    async def condense(self, llm: Llm, request: RunRequest, room: int) -> AsyncGenerator[Event, None]:
+        """Put a summary in place of the oldest part if the history exceeds its `room`; tell what it cost.
 
         What fails is told as a warning, and the history is trimmed instead.
         """
-        if not self.settings.summaries or (cut := self._cut(llm, request)) == 0:
+        room = min(room, int(self.settings.summary_share * llm.context_tokens))
+        most = int(room * _SUMMARY_SHARE)
+        prompt = self.prompt.format(words=int(min(most, _OUTPUT_TOKENS) * _WORDS_PER_TOKEN))
+        written = min(_OUTPUT_TOKENS, int(llm.context_tokens * _OUTPUT_SHARE))
+        read = int(llm.context_tokens * _READ_SHARE) - tokens_in(prompt) - written - min(most, written)
+        has_room = min(read, 2 * most) >= _LEAST_READ
+        if not self.settings.summaries or not has_room or (cut := self._cut(request, room)) == 0:
             return
+        parts = _parts(request.messages[:cut], read)
+        text, usage, reason = request.summary, list[Usage](), ""
         try:
             async with asyncio.timeout(_TIMEOUT_S):
                 await self.flush(request.principal.owner)
-                text, usage = await self._summarised(llm, request.summary, request.messages[:cut])
+                for part in parts[-_MOST_REQUESTS:]:
+                    said = UserMessage(msgspec.json.encode({"summary": text, "messages": part}).decode())
+                    asked = LlmRequest(system=prompt, messages=(said,), max_output_tokens=written)
+                    answer = await answer_to(llm, asked, job="summary", prices=prices_of(self.settings))
+                    usage.append(answer.usage(asked.messages))
+                    text = _within(answer.message().content.strip(), most)
+                    if not text or _repeats_itself(answer.text):
+                        raise InvalidResponse("the model answered with nothing, or repeated itself")
         except (LlmError, TimeoutError) as error:
             reason = str(error) or "it took too long"
-            yield Warned(
-                part="summary",
-                message=f"The earlier part of this conversation is not summarised: {reason}",
-            )
-            return
         for used in usage:
             yield used
+        if reason:
+            message = f"The earlier part of this conversation is not summarised: {reason}"
+            yield Warned(part="summary", message=message)
+            return
+        if len(parts) > _MOST_REQUESTS or not request.is_whole:
+            yield Warned(part="summary", message=_NOT_ALL)
         await request.condense(cut, text)
 
-    def _cut(self, llm: Llm, request: RunRequest) -> int:
+    def _cut(self, request: RunRequest, room: int) -> int:
         """How many of the history's messages are to be summarised: whole turns."""
         messages = request.messages
         sizes = [tokens_of(message) for message in messages]
-        room = self.settings.summary_share * llm.context_tokens
         least = len(messages)
         if sum(sizes) + tokens_in(request.summary) > room:
             least = _fitting(sizes, room * _KEPT_SHARE)
@@ -118,26 +137,11 @@ class Summaries:
         starts = [place for place, one in enumerate(messages) if isinstance(one, UserMessage)]
         return max((place for place in starts if place <= min(least, len(request.places))), default=0)
 
-    async def _summarised(
-        self, llm: Llm, before: str, messages: Sequence[Message]
-    ) -> tuple[str, list[Usage]]:
-        """The summary of what was told before and of these messages, and what each request cost."""
-        room = int(llm.context_tokens * _READ_SHARE) - tokens_in(self.prompt) - _OUTPUT_TOKENS
-        usage: list[Usage] = []
-        parts = _parts(messages, room)
-        for part in parts[-_MOST_REQUESTS:]:
-            read = {"summary": before, "messages": part}
-            asked = LlmRequest(
-                system=self.prompt,
-                messages=(UserMessage(msgspec.json.encode(read).decode()),),
-                max_output_tokens=_OUTPUT_TOKENS,
-            )
-            answer = await answer_to(llm, asked, job="summary", prices=prices_of(self.settings))
-            usage.append(answer.usage(asked.messages))
-            before = answer.message().content.strip()
-            if not before:
-                raise InvalidResponse("the model answered with nothing")
-        return before, usage
+
+def _within(text: str, tokens: int) -> str:
+    """The text up to the last sentence that fits into so many tokens."""
+    kept = text.encode(errors="replace")[: tokens * 3].decode(errors="ignore")
+    return kept if len(kept) == len(text) else kept[: max(map(kept.rfind, ".!?。।\n")) + 1] or kept
 
 
 def _fitting(sizes: Sequence[int], room: float) -> int:
@@ -398,6 +402,7 @@ _CONCLUDING = (
 )
 _LAST_ANSWER_S = 120
 """What the answer may take that ends a run whose bound is reached."""
+_NOT_ALL = "The new summary begins late: what was said long before is not in it. All of it is kept."
 _LEFT_OUT = "The conversation is too long for the model: its oldest part is left out."
 _WITHOUT_TOOLS = "The message leaves no room for tools in the model's window: it is answered without them."
 
@@ -490,6 +495,13 @@ class Completion:
             async for delta in deltas:
                 if (event := answer.take(delta)) is not None:
                     yield event
+
+    async def room_for_history(self, request: RunRequest) -> int:
+        """The tokens that the model's window has for what was said, at the first step of a run."""
+        window = self.llm.context_tokens
+        room = self.context.room_for_tools(window)
+        offer = await self.toolbox.offer_in(request.messages, request.principal, room)
+        return self.context.room_for_history(window, request, offer)
 
     async def _asked(self, request: RunRequest, window: int) -> tuple[LlmRequest, Sequence[Event]]:
         """What the model is asked, and the events that say so.

@@ -298,6 +298,18 @@ class Context:
         own = min(max(own, int(window * _OWN_SHARE)), share)
         return ToolRoom(max(0, own), share, brief=window <= _SMALL_WINDOW)
 
+    def room_for_history(self, window: int, request: RunRequest, tools: ToolOffer) -> int:
+        """What a window has for messages beside all else, also for a summary of some of them."""
+        block = recalled_block(request.recalled, request.labels) if request.recalled else ""
+        return self._room(window, tools) - tokens_in(block) - tokens_in(_SUMMARY_NOTE)
+
+    def _room(self, window: int, tools: ToolOffer) -> int:
+        fixed = tokens_in(self._prompt_in(window)) + tokens_in(self.added) + _NOW_TOKENS
+        return window - fixed - tools.tokens - self._answer_in(window)
+
+    def _answer_in(self, window: int) -> int:
+        return min(self.max_output_tokens or min(_ANSWER_TOKENS, window // 4), window // 2)
+
     def _prompt_in(self, window: int) -> str:
         return self.brief if self.brief and window < _SMALL_WINDOW else self.prompt
 
@@ -356,11 +368,8 @@ class Context:
         Raises:
             ContextTooLong: the last turn is too long all the same.
         """
-        answer = self.max_output_tokens or min(_ANSWER_TOKENS, context_tokens // 4)
-        answer = min(answer, context_tokens // 2)
-        prompt = self._prompt_in(context_tokens)
-        fixed = tokens_in(prompt) + tokens_in(self.added) + _NOW_TOKENS
-        room = context_tokens - fixed - tools.tokens - answer
+        answer, prompt = self._answer_in(context_tokens), self._prompt_in(context_tokens)
+        room = self._room(context_tokens, tools)
         # Half of the room at most: what is said with the pictures must fit beside them.
         images = self.images.within(room // 2)
         whole = _complete(messages)

@@ -147,7 +147,8 @@ class Loop:
         async for event in self._resume(request):
             yield event
         if self.summaries is not None:
-            async for event in self.summaries.condense(self.llm, request):
+            room = await self._completion.room_for_history(request)
+            async for event in self.summaries.condense(self.llm, request, room):
                 yield event
 
     async def _recall(self, request: RunRequest) -> AsyncGenerator[Event, None]:
