@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.ui.acts import answered, faults, say
+from tests.ui.acts import answered, drawn, faults, kept, say
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES, Served, brought_back
 
@@ -48,6 +48,54 @@ def test_a_correction_taken_back_in_the_story_leads_to_what_is_true_again(served
     expect(page).to_have_url(re.compile(first))
     expect(page.get_by_role("region", name="This memory")).to_contain_text("Current")
     expect(receipt).to_have_count(0)
+
+
+def test_what_is_opened_takes_the_place_of_what_was_to_be_added(served: Served, page: Page) -> None:
+    _told(served, "User rows on Sundays")
+    page.goto(f"{served.url}/memory")
+    written = page.get_by_role("form", name="Add a memory")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(written).to_be_visible()
+    page.get_by_role("link", name="User rows on Sundays").first.click()
+    expect(page.get_by_role("region", name="This memory")).to_contain_text("User rows on Sundays")
+    expect(written).to_have_count(0)
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(written).to_be_visible()
+    page.get_by_role("link", name="Health", exact=True).click()
+    expect(page.get_by_role("heading", name="Health", level=2)).to_be_visible()
+    expect(written).to_have_count(0)
+
+
+def test_a_correction_that_is_slow_to_be_saved_offers_no_undo_yet_and_leads_nobody_back(
+    served: Served, page: Page
+) -> None:
+    (first,) = _told(served, "User rows on Sundays")
+    page.goto(f"{served.url}/memory/{first}")
+    story = page.get_by_role("region", name="Story")
+    expect(story.get_by_role("button", name="Undo")).to_be_visible()
+    page.get_by_role("button", name="Edit", exact=True).click()
+    page.get_by_label("Corrected text").fill("User rows on Saturdays")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(re.compile("/memories"), hold)
+    page.get_by_role("button", name="Save", exact=True).click()
+    kept(page, held).continue_()
+    # It is saved, and what is shown anew is not there yet.
+    expect(page.get_by_role("region", name="Notifications")).to_contain_text("The earlier version is kept")
+    expect(story).to_be_visible()
+    expect(story.get_by_role("button", name="Undo")).to_have_count(0)
+    page.get_by_role("link", name="Tasks", exact=True).click()
+    expect(page).to_have_url(re.compile("/tasks$"))
+    reading = held[1:]
+    for each in reading:
+        each.continue_()
+    for each in reading:
+        each.request.response()
+    drawn(page)
+    expect(page).to_have_url(re.compile("/tasks$"))
 
 
 def test_a_search_shows_what_answers_and_says_if_nothing_does(served: Served, page: Page) -> None:

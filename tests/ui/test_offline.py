@@ -117,6 +117,26 @@ def test_the_page_opens_without_the_server_and_what_is_written_is_sent_in_order(
 
 
 @pytest.mark.parametrize(
+    "path", ["/memory", "/tasks", "/today", "/calendar", "/documents", "/schedules", "/settings/you"]
+)
+def test_a_room_that_was_opened_without_the_server_is_filled_when_it_is_back(
+    served: Served, page: Page, path: str
+) -> None:
+    def answer(route: Route) -> None:
+        if route.request.resource_type in {"fetch", "eventsource"}:
+            route.abort("connectionrefused")
+        else:
+            route.continue_()
+
+    page.route("**/*", answer)
+    page.goto(served.url + path)
+    refused = page.get_by_role("main").get_by_text("Bethink is not responding", exact=True)
+    expect(refused.first).to_be_visible()
+    page.unroute("**/*")
+    expect(refused).to_have_count(0)
+
+
+@pytest.mark.parametrize(
     ("room", "field", "words", "made"),
     [
         ("tasks", "New task in words", "Water the plants", "/tasks"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.ui.acts import chosen, faults
+from tests.ui.acts import kept as for_this
 from tests.ui.conftest import NewPage
 from tests.ui.running import Served, imported
 
@@ -55,6 +57,23 @@ def test_what_would_go_is_shown_before_it_is_chosen_and_is_asked_for_once_more(
     expect(part(page).get_by_role("button", name="Cancel")).to_have_count(0)
     expect(told).to_have_text("They are kept for ever.")
     assert kept.get("/preferences")["conversation_days"] is None
+
+
+def test_nothing_is_said_of_a_choice_before_it_is_known(kept: Served, page: Page) -> None:
+    page.goto(f"{kept.url}/settings/privacy")
+    told = part(page).get_by_role("status")
+    expect(told).to_have_text("They are kept for ever.")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(re.compile("/retention"), hold)
+    chosen(part(page), _KEPT, "30 days")
+    expect(part(page).get_by_role("button", name="Keep them so long")).to_be_visible()
+    expect(told).to_have_count(0)
+    for_this(page, held).continue_()
+    expect(told).to_contain_text("2 conversations would be deleted within the hour")
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import re
 from datetime import date, timedelta
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.ui.acts import chosen, faults
+from tests.ui.acts import chosen, faults, kept
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES, Served
 
@@ -112,6 +112,46 @@ def test_a_task_is_written_in_words_and_what_is_understood_shows(served: Served,
     page.keyboard.press("Enter")
     expect(page.get_by_text("Which one is meant?")).to_have_count(0)
     expect(understood).to_contain_text("Water the plants")
+
+
+def test_what_is_typed_while_a_task_is_being_added_is_the_next_one(served: Served, page: Page) -> None:
+    page.goto(f"{served.url}/tasks")
+    field = page.get_by_label("New task in words")
+    held: list[Route] = []
+    page.route(
+        re.compile("/tasks$"),
+        lambda route: held.append(route) if route.request.method == "POST" else route.continue_(),
+    )
+    field.fill("Buy seeds")
+    field.press("Enter")
+    adding = kept(page, held)
+    field.fill("Water the plants")
+    adding.continue_()
+    expect(_row(page, "Buy seeds")).to_be_visible()
+    expect(page.get_by_role("button", name="Add", exact=True)).to_be_enabled()
+    expect(field).to_have_value("Water the plants")
+    page.unroute_all()
+    field.press("Enter")
+    expect(_row(page, "Water the plants")).to_be_visible()
+    expect(field).to_have_value("")
+
+
+def test_what_is_being_typed_in_a_task_stays_while_it_is_changed_elsewhere(
+    served: Served, page: Page
+) -> None:
+    task = _task(served, "Call Bruna", description="About the roof")
+    page.goto(f"{served.url}/tasks/{task}")
+    notes, title = page.get_by_label("Notes"), page.get_by_label("Title")
+    expect(notes).to_have_value("About the roof")
+    notes.fill("About the roof, and the garden")
+    served.patch(f"/tasks/{task}", {"title": "Ring Bruna", "description": "About the lift"})
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    # What was not being typed is as it is elsewhere.
+    expect(title).to_have_value("Ring Bruna")
+    expect(notes).to_have_value("About the roof, and the garden")
+    notes.blur()
+    expect(page.get_by_text("“Ring Bruna” was changed")).to_be_visible()
+    assert served.get(f"/tasks/{task}")["description"] == "About the roof, and the garden"
 
 
 def test_several_tasks_are_done_and_brought_back_at_once(served: Served, page: Page) -> None:

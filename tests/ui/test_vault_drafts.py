@@ -70,6 +70,19 @@ def test_what_could_not_be_saved_on_leaving_is_said_and_stands_there_on_return(
     assert vault.text("user.md") == "# About me\ntheirs\n"
 
 
+def test_what_was_typed_without_the_server_is_saved_when_it_is_back(vault: Vaulted, page: Page) -> None:
+    vault.open(page, "user.md")
+    expect(saved(page)).to_be_visible()
+    page.context.set_offline(True)
+    write_at_end(page, "- typed: on the train\n")
+    refused = page.get_by_role("alert").get_by_text("Bethink is not responding")
+    expect(refused).to_be_visible()
+    page.context.set_offline(False)
+    expect(saved(page)).to_be_visible()
+    expect(refused).to_have_count(0)
+    assert vault.text("user.md") == "# About me\n- typed: on the train\n"
+
+
 def test_edits_in_different_places_are_both_kept(vault: Vaulted, page: Page) -> None:
     vault.file("user.md", "# About me\n\n- city: Paris\n")
     look_away(page)

@@ -37,6 +37,11 @@ export function QuickAdd(props: QuickAddProps) {
   const { understood, why, setWhy } = useUnderstood(words, props.understand, Boolean(later));
   // What is ambiguous is asked, below.
   const fault = why || (understood.choices.length ? "" : told(understood.problem ?? ""));
+  // What was typed meanwhile is the next one.
+  const clear = () => {
+    sent.current = { words: "", key: "" };
+    setText((now) => (now.trim() === words ? "" : now));
+  };
   const add = async (event: FormEvent) => {
     event.preventDefault();
     if (!words || busy) return;
@@ -45,14 +50,12 @@ export function QuickAdd(props: QuickAddProps) {
     const { key } = sent.current;
     try {
       await onAdd(words, key);
-      sent.current = { words: "", key: "" };
-      setText("");
+      clear();
     } catch (error) {
       const problem = asProblem(error);
       const isAway = problem.code === "unreachable" && later;
       if (isAway && (await outbox.add({ ...later(words), words, key }))) {
-        sent.current = { words: "", key: "" };
-        setText("");
+        clear();
         toasts.show(t("Kept here. It is sent when Bethink is back."));
       } else setWhy(problem.detail || problem.title);
     }

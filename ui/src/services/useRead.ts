@@ -19,7 +19,7 @@ const KEPT_MS = 10 * 60_000;
 
 /**
  * What the server tells, read when this part is shown, when `news` is another, whenever `read` is called,
- * and when somebody comes back to the page, but where it `stays`. With a `key`, all parts that read the same share what
+ * and when somebody comes back to the page, or the server, but where it `stays` once known. With a `key`, all parts that read the same share what
  * is known, and one that is shown again has it at once, while it is read anew.
  */
 export function useRead<T>(
@@ -56,7 +56,7 @@ export function useRead<T>(
   );
   const read = useCallback((how = ask) => answer(how), [answer, ask]);
   const look = useCallback(() => answer(ask, true), [answer, ask]);
-  useReturn(() => stays || look());
+  useReturn(() => (stays && isKnown()) || look());
   const change = useCallback(
     (from: (now: T) => T) => {
       // What was asked for earlier is older than this.

@@ -1,13 +1,18 @@
 import { useEffect, useRef } from "react";
+import { CONNECTION_BACK } from "../api/client";
 
-/** Calls `act` whenever somebody comes back to the page: what was read may be true no more. */
+/** Calls `act` whenever somebody comes back to the page, or the server does: what was read may be true no more. */
 export function useReturn(act: () => unknown): void {
   const latest = useRef(act);
   latest.current = act;
   useEffect(() => {
     const look = () => document.visibilityState === "visible" && latest.current();
     document.addEventListener("visibilitychange", look);
-    return () => document.removeEventListener("visibilitychange", look);
+    addEventListener(CONNECTION_BACK, look);
+    return () => {
+      document.removeEventListener("visibilitychange", look);
+      removeEventListener(CONNECTION_BACK, look);
+    };
   }, []);
 }
 

@@ -47,6 +47,7 @@ type DetailProps = { id: string; editing: boolean; onEdit: (id: string | null) =
 
 export function MemoryDetail({ id, editing, onEdit }: DetailProps) {
   const { memoryNews, router } = useApp();
+  const here = `/memory/${encodeURIComponent(id)}`;
   const ask = useCallback((signal: AbortSignal) => memoryApi.get(id, signal), [id]);
   const { value: memory, problem, read } = useRead(ask);
   useNews(memoryNews, () => read());
@@ -54,7 +55,8 @@ export function MemoryDetail({ id, editing, onEdit }: DetailProps) {
   const [asking, setAsking] = useState(false);
   const save = async (draft: Parameters<MemoryActions["add"]>[0]) => {
     const done = await actions.edit(id, draft);
-    if (!done) return false;
+    // Whoever went elsewhere meanwhile stays there.
+    if (!done || router.path.get() !== here) return false;
     router.go(`/memory/${encodeURIComponent(done.memory.id)}`, true);
     return true;
   };
@@ -82,7 +84,7 @@ export function MemoryDetail({ id, editing, onEdit }: DetailProps) {
             )}
             <Doubts memory={memory} actions={actions} />
             <Known memory={memory} />
-            <Story memory={memory} actions={actions} />
+            <Story memory={memory} actions={actions} editing={editing} />
           </section>
         )}
       </div>
@@ -91,7 +93,7 @@ export function MemoryDetail({ id, editing, onEdit }: DetailProps) {
           given={{ ids: [id] }}
           onClose={(isGone) => {
             setAsking(false);
-            if (isGone) router.go("/memory", true);
+            if (isGone) router.goOn(here, "/memory", true);
           }}
         />
       )}

@@ -38,8 +38,17 @@ export default function MemoryRoom({ memory }: { memory: string | null }) {
   };
   const [adding, setAdding] = useState(false);
   const [editing, setEditing] = useState<string | null>(null);
+  const [shown, setShown] = useState(memory);
+  // What is opened takes the place of what was to be added.
+  if (shown !== memory) {
+    setShown(memory);
+    setAdding(false);
+  }
   const open = useCallback(
-    (id: string) => router.go(`/memory/${encodeURIComponent(id)}`),
+    (id: string) => {
+      setAdding(false);
+      router.go(`/memory/${encodeURIComponent(id)}`);
+    },
     [router],
   );
   const edit = (id: string) => {

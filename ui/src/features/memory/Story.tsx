@@ -15,7 +15,12 @@ import { changeName, sourceName, stateName, validity } from "./words";
 
 type Known = { of: Memory; story: MemoryHistory };
 
-export function Story({ memory, actions }: { memory: Memory; actions: MemoryActions }) {
+const addressOf = ({ id }: Memory) => `/memory/${encodeURIComponent(id)}`;
+
+/** While it is being edited nothing is taken back: what is saved then is a step that is not told yet. */
+type StoryProps = { memory: Memory; actions: MemoryActions; editing: boolean };
+
+export function Story({ memory, actions, editing }: StoryProps) {
   const { router } = useApp();
   const [known, setKnown] = useState<Known | null>(null);
   useEffect(() => {
@@ -34,7 +39,7 @@ export function Story({ memory, actions }: { memory: Memory; actions: MemoryActi
     const isTrue = ({ state }: Memory) => state === "active";
     const now = items.findLast(isTrue);
     if (now && !items.some((item) => item.id === memory.id && isTrue(item))) {
-      router.go(`/memory/${encodeURIComponent(now.id)}`, true);
+      router.goOn(addressOf(memory), addressOf(now), true);
     }
   };
   if (known?.of.id !== memory.id) return null;
@@ -61,7 +66,7 @@ export function Story({ memory, actions }: { memory: Memory; actions: MemoryActi
             />
             <Events
               events={events.filter((event) => event.memory === version.id)}
-              onUndo={(token) => void takeBack(token)}
+              onUndo={editing ? null : (token) => void takeBack(token)}
             />
           </li>
         ))}
@@ -87,7 +92,7 @@ function Version({ version, before, here, isOnly }: VersionProps) {
   return (
     <>
       <p className={`${styles.said} ${styles[version.state] ?? ""}`}>
-        {here ? text : <Link to={`/memory/${encodeURIComponent(version.id)}`}>{text}</Link>}
+        {here ? text : <Link to={addressOf(version)}>{text}</Link>}
       </p>
       <p className={styles.meta}>
         {[stateName(version.state), when, source && sourceName(source.kind)]
@@ -112,7 +117,7 @@ function Events({
   onUndo,
 }: {
   events: readonly MemoryEvent[];
-  onUndo: (token: string) => void;
+  onUndo: ((token: string) => void) | null;
 }) {
   return (
     <ul className={styles.events}>
@@ -122,7 +127,7 @@ function Events({
           <time dateTime={at} title={fullDate(Date.parse(at))}>
             {shortDate(Date.parse(at))}
           </time>
-          {undo && place === 0 && (
+          {onUndo && undo && place === 0 && (
             <Button look="quiet" onClick={() => onUndo(undo)}>
               {t("Undo")}
             </Button>

@@ -47,7 +47,6 @@ export function TaskDetail({ id, changes, onOpen, onClose }: DetailProps) {
       <div className={styles.title}>
         <DoneButton task={task} changes={changes} />
         <SavedField
-          key={`title ${task.title}`}
           label={t("Title")}
           hidden
           value={task.title}
@@ -64,7 +63,6 @@ export function TaskDetail({ id, changes, onOpen, onClose }: DetailProps) {
       )}
       <TaskFields task={task} onSave={save} />
       <SavedField
-        key={`description ${task.description}`}
         label={t("Notes")}
         value={task.description}
         lines={4}

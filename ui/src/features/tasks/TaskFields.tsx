@@ -55,20 +55,17 @@ export function TaskFields({ task, onSave }: FieldsProps) {
         onSave={(next) => onSave(dueOf(day, next))}
       />
       <SavedField
-        key={`project ${task.project}`}
         label={t("Project")}
         value={task.project ?? ""}
         onSave={(project) => onSave({ project: project || null })}
       />
       <SavedField
-        key={`tags ${task.tags.join()}`}
         label={t("Tags")}
         value={task.tags.join(", ")}
         onSave={(text) => onSave({ tags: listed(text) })}
       />
       <RepeatField task={task} onSave={onSave} />
       <SavedField
-        key={`hours ${task.estimated_hours}`}
         label={t("Hours, estimated")}
         type="number"
         value={task.estimated_hours === null ? "" : String(task.estimated_hours)}

@@ -72,7 +72,7 @@ export function PageView({ path, entry, pages, actions, kept, saving, onChanged 
       <div className={vault.page}>
         <PageHead path={path} />
         <div className={vault.notices}>
-          <ProblemNotice problem={problem} onRetry={() => void editing.read()} />
+          <ProblemNotice problem={problem} onRetry={() => void editing.retry()} />
         </div>
       </div>
     );
@@ -249,7 +249,9 @@ function OpenPage({ path, pages, kept, draft, editing, actions, onRestore }: Ope
         <Notices page={draft.page} />
         {(draft.theirs || draft.problem) && (
           <div className={vault.notices}>
-            {draft.problem && <ProblemNotice problem={draft.problem} onRetry={save} />}
+            {draft.problem && (
+              <ProblemNotice problem={draft.problem} onRetry={() => void editing.retry()} />
+            )}
             <Conflict draft={draft} onChoose={editing.choose} onLeave={letGo} />
           </div>
         )}

@@ -55,7 +55,7 @@ export const isUnsaved = ({ page, text }: Draft): boolean => page === null || te
 
 /** What is read anew is taken in where nothing was typed; otherwise both texts are kept. */
 function read(draft: Draft, page: VaultPage): Draft {
-  if (draft.page?.version === page.version) return { ...draft, page, theirs: null };
+  if (draft.page?.version === page.version) return { ...draft, page, theirs: null, problem: null };
   if (!isUnsaved(draft) || draft.text === page.text) return draftOf(page);
   return { ...draft, theirs: { page }, saving: false };
 }

@@ -247,6 +247,46 @@ test("a failed save is tried again when asked, and told when it stays so", async
   expect(server.written).toEqual([""]);
 });
 
+test("what could not be saved is saved when the server is back, or once more is typed", async () => {
+  const server = new Server();
+  const draft = await read(opened(server));
+  const { write } = server.api;
+  const away = () => Promise.reject(new Problem("unreachable", "Not responding", "", 0));
+  server.api.write = away;
+  draft.type("on the train");
+  await vi.advanceTimersByTimeAsync(PAUSE_MS);
+  expect(draft.draft?.problem?.code).toBe("unreachable");
+  server.api.write = write;
+  await draft.retry();
+  expect(server.written).toEqual(["on the train"]);
+  server.api.write = away;
+  draft.type("on the train, again");
+  await vi.advanceTimersByTimeAsync(PAUSE_MS);
+  server.api.write = write;
+  draft.type("on the train, again and again");
+  await vi.advanceTimersByTimeAsync(PAUSE_MS);
+  expect(server.written.at(-1)).toBe("on the train, again and again");
+  expect(draft.draft?.problem).toBe(null);
+});
+
+test("a page that could not be read, or not behind a save, is read when the server is back", async () => {
+  const server = new Server();
+  const { page } = server.api;
+  const away = () => Promise.reject(new Problem("unreachable", "Not responding", "", 0));
+  server.api.page = away;
+  const draft = await read(opened(server));
+  server.api.page = page;
+  await draft.retry();
+  expect(draft.draft?.text).toBe("one");
+  server.api.page = away;
+  draft.type("two");
+  await draft.saveNow();
+  expect(draft.draft?.problem?.code).toBe("unreachable");
+  server.api.page = page;
+  await draft.retry();
+  expect([draft.draft?.text, draft.draft?.problem]).toEqual(["two", null]);
+});
+
 test("a change that is told while the page is first read is looked at behind that", async () => {
   const server = new Server();
   const draft = opened(server);

@@ -116,6 +116,13 @@ export class PageDraft {
     }
   };
 
+  /** Tries again what failed: whoever could not answer may be back. */
+  retry = async (): Promise<void> => {
+    const { draft, problem } = this.store.get();
+    if (draft?.problem && isUnsaved(draft)) await this.saveNow();
+    else if (draft ? draft.problem : problem) await this.read();
+  };
+
   choose = (which: "mine" | "theirs" | "both"): void => {
     this.#tell({ kind: which });
     void this.save();
@@ -178,16 +185,16 @@ export class PageDraft {
     const draft = happened(this.draft, what);
     this.store.set({ draft, problem: null });
     if (!isUnsaved(draft)) this.options.kept.forget(this.path);
-    this.#plan();
+    this.#plan(what.kind === "typed");
   }
 
-  /** Keeps and saves in a while what is not saved. */
-  #plan(): void {
+  /** Keeps and saves in a while what is not saved; what failed only once more was typed. */
+  #plan(isTyped = false): void {
     this.#stop();
     const { draft } = this;
     if (this.#isClosed || !draft || !isUnsaved(draft)) return;
     this.#keeping = setTimeout(this.keep, KEEP_MS);
-    const waits = !draft.saving && !draft.theirs && !draft.problem;
+    const waits = !draft.saving && !draft.theirs && (isTyped || !draft.problem);
     if (waits) this.#pause = setTimeout(() => void this.save(), PAUSE_MS);
   }
 

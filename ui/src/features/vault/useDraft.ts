@@ -5,6 +5,7 @@ import { t } from "../../i18n";
 import { useApp } from "../../services/context";
 import { addressOfPage } from "../../services/router";
 import { useStore } from "../../services/store";
+import { useReturn } from "../../services/useReturn";
 import { type Draft, isUnsaved } from "./draft";
 import { keptDrafts } from "./keptDrafts";
 import { PageDraft } from "./pageDraft";
@@ -13,7 +14,7 @@ import { useEvery } from "./useVault";
 
 export type Editing = Pick<
   PageDraft,
-  "type" | "saveNow" | "saveAll" | "choose" | "read" | "drop"
+  "type" | "saveNow" | "saveAll" | "retry" | "choose" | "read" | "drop"
 > & {
   draft: Draft | null;
   /** Why there is nothing to edit. */
@@ -74,6 +75,7 @@ export function useDraft(path: string, news: unknown, onSaved: () => void): Edit
   }, [news, look]);
   // Files that nobody watches change without news.
   useEvery(UNWATCHED_MS, look);
-  const { type, saveNow, saveAll, choose, read, drop } = page;
-  return { draft, problem, type, saveNow, saveAll, choose, read, drop };
+  const { type, saveNow, saveAll, retry, choose, read, drop } = page;
+  useReturn(retry);
+  return { draft, problem, type, saveNow, saveAll, retry, choose, read, drop };
 }
