@@ -207,6 +207,31 @@ async def test_a_key_that_may_not_read_is_told_no_memory() -> None:
         )
 
 
+async def test_what_a_key_that_may_not_read_changes_tells_it_nothing_of_what_is_there() -> None:
+    llm = ScriptedLlm([ScriptedCall("store_memory", {"content": "Ann lives in Quimper"}), "Noted."])
+    event = {"title": "Zanzibar", "start": "2030-03-05T10:00:00Z", "end": "2030-03-05T11:00:00Z"}
+    async with shared(llm) as door:
+        whole, key = await door.key("ann"), await door.key("ann", ["write", "chat"])
+        for content in ("Ann lives in Zanzibar", "Ann has a dog from Zanzibar"):
+            await door.ask("POST", "/memories", whole, json={"content": content})
+        await door.ask("POST", "/calendar/events", whole, json=event)
+        now = await door.ask("POST", "/memories", key, json={"content": "Ann lives in Rennes"})
+        assert (now.json()["change"], now.json()["others"], now.json()["near"]) == ("superseded", [], [])
+        back = await door.ask("POST", "/memories/undo", key, json={"token": now.json()["undo"]})
+        other = event | {"title": "Dentist"}
+        taken = await door.ask("POST", "/calendar/events", key, json=other)
+        both = await door.ask("POST", "/calendar/events", key, json=other | {"allow_conflict": True})
+        assert (back.status_code, taken.status_code, both.status_code) == (200, 409, 201)
+        conversation = (await door.ask("POST", "/conversations", key)).json()["id"]
+        url = f"/conversations/{conversation}/chat"
+        answer = await door.ask("POST", url, key, json=said("I live in Quimper", stream=False))
+        (call,) = answer.json()["tools_run"]
+        assert call["error"] is None
+        told = (now.text, back.text, taken.text, both.text, answer.text, repr(llm.requests))
+        assert [text for text in told if "Zanzibar" in text] == []
+        assert "Zanzibar" in (await door.ask("GET", "/memories", whole)).text
+
+
 class Slow(MemoryStore):
     """A store that takes its time, as one on a disk does."""
 

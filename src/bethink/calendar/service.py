@@ -65,6 +65,7 @@ _MOST_CHECKED: Final = 200
 """How far, and for how many instances, a series is looked through for conflicts."""
 _FREE_RANGE: Final = timedelta(days=366)
 _NAMED: Final = 10
+_TAKEN: Final = "another event"
 _OFFERED: Final = 3
 NO_EVENT: Final = "There is no event with this id: list the calendar to see which there are."
 
@@ -276,7 +277,8 @@ class Calendar:
         found = free_time.overlapping(new, await self._taken(principal, low, high, but=event.id))
         zone = zone_of(principal.time_zone)
         shown = (instance_at(one.event, one.at, zone=zone, version=one.version) for one in found)
-        return [one for one in shown if one is not None]
+        told = [one for one in shown if one is not None]
+        return told if "read" in principal.rights else list(map(_unnamed, told))
 
     def _planned(self, principal: Principal, event: Event, only: str | None) -> list[Instance]:
         zone = zone_of(principal.time_zone)
@@ -625,6 +627,12 @@ def _holds(instance: Instance, text: str) -> bool:
     return any(
         sought in part.casefold() for part in (instance.title, instance.description, instance.location)
     )
+
+
+def _unnamed(one: Instance) -> Instance:
+    """The time that an event takes, for who may not read what it is."""
+    event = msgspec.structs.replace(one.event, categories=(), links=(), conversation=None)
+    return replace(one, event=event, title=_TAKEN, description="", location="", attendees=())
 
 
 def refusal(conflicts: Sequence[Instance], free: Sequence[FreeTime], zone: tzinfo) -> str:

@@ -46,7 +46,7 @@ from bethink.memory.upkeep import (
 )
 from bethink.memory.writer import KIND, PAST_KIND, FactDraft, FactFilterOf, FactWriter, sees_all, text_of
 from bethink.principal import Principal, Recent
-from bethink.store import Change, Collection, Key, Record, RecordPage, Scan, Store, pages_of
+from bethink.store import Change, Collection, Key, Record, RecordPage, Scan, Store, pages_of, records_of
 
 if TYPE_CHECKING:
     from bethink.clock import Clock, Ids
@@ -203,7 +203,7 @@ class Memory:
                 vectors = await embedding
             finally:
                 embedding.cancel()
-        return results
+        return [_told(principal, one) for one in results]
 
     async def restore_many(
         self,
@@ -324,17 +324,9 @@ class Memory:
 
     async def profile(self, principal: Principal, limit: int) -> list[Fact]:
         """The facts that matter in every conversation: pinned or of importance 0.8 and more."""
-        where: dict[str, Key] = {"state": "active"}
-        if principal.project is not None:
-            where["project"] = principal.project
-        scan = Scan(
-            FACTS,
-            where=where,
-            order="weight",
-            low=_PROFILE_WEIGHT,
-            reverse=True,
-            limit=max(limit, 1),
-        )
+        project = {} if principal.project is None else {"project": principal.project}
+        where = {**_HOLDS, **project}
+        scan = Scan(FACTS, where, order="weight", low=_PROFILE_WEIGHT, reverse=True, limit=max(limit, 1))
         (page,) = await self.store.scan(principal.owner, scan)
         facts, sight = [item.record for item in page.items[:limit]], await self.sight(principal)
         return facts if sight is None else [seen for fact in facts if (seen := sight.fact(fact))]
@@ -414,7 +406,7 @@ class Memory:
             Conflict: another process kept changing facts meanwhile.
         """
         if takes_back_many(token):
-            return await Reversal(self.writing, self.along).undo(principal, token)
+            return _told(principal, await Reversal(self.writing, self.along).undo(principal, token))
         return await self._commit(principal, lambda draft: self._undoing.undo(draft, token))
 
     def alone(self, owner: str) -> asyncio.Lock:
@@ -454,15 +446,12 @@ class Memory:
     async def steps_of(self, principal: Principal, ids: Sequence[str]) -> list[tuple[LogStep, str]]:
         """What was done to these facts, as far as the log goes back, newest first, each with its fact."""
         scan = Scan(STEPS, order="at", reverse=True, limit=_PAGE)
-        found: list[tuple[LogStep, str]] = []
-        async for page in pages_of(self.store, principal.owner, scan):
-            found += [
-                (item.record, touched.id)
-                for item in page
-                for touched in item.record.facts
-                if touched.id in ids
-            ]
-        return found
+        return [
+            (step, touched.id)
+            async for step in records_of(self.store, principal.owner, scan)
+            for touched in step.facts
+            if touched.id in ids
+        ]
 
     async def parting(self, owner: str, going: set[str]) -> Sequence[Change]:
         """The changes by which nothing that stays contradicts facts that are to go for good.
@@ -515,7 +504,15 @@ class Memory:
             await self.writing.commit(draft, expected=expected)
             return result
 
-        return await self.writing.repeated(principal, committed)
+        return _told(principal, await self.writing.repeated(principal, committed))
+
+
+def _told(principal: Principal, changed: FactChange) -> FactChange:
+    """A change as its maker is told of it: who may not read learns of no fact but what they said."""
+    if "read" in principal.rights:
+        return changed
+    hidden = {"content": "", "topics": ()} if changed.change == "restored" else {}
+    return replace(changed, fact=msgspec.structs.replace(changed.fact, **hidden), others=(), near=())
 
 
 def _steps(
@@ -560,8 +557,7 @@ async def _sorted_out(
         known = found.record if found else new.get(fact.id)
         if known is not None:
             # The slot follows from what is said.
-            is_same = known == msgspec.structs.replace(fact, slot=known.slot)
-            is_known = is_same or not is_seen(known)
+            is_known = not is_seen(known) or known == msgspec.structs.replace(fact, slot=known.slot)
             outcomes.append("known" if is_known else "differing")
         elif fact.state == "active" and fact.digest in said:
             outcomes.append("known")
@@ -623,9 +619,7 @@ def _graph(memory: Memory) -> GraphKind:
         if part_of is not None:
             return [], 0
         page = await memory.list(principal, limit=limit, where=_HOLDS)
-        return [_item(one.record) for one in page.items], await memory.store.count(
-            principal.owner, FACTS, _HOLDS
-        )
+        return [_item(one.record) for one in page.items], await memory.count(principal, _HOLDS)
 
     async def of_items(principal: Principal, ids: Sequence[str]) -> dict[str, GraphItem]:
         facts = await memory.get(principal, ids)
