@@ -14,7 +14,7 @@ from bethink.conversations.service import ConversationStart
 from bethink.errors import LlmError, Refused
 from bethink.events import Event, RunDone, TextDelta, Usage
 from bethink.llm import Delta, Finish, LlmRequest, LlmWrapper
-from bethink.llm.scripted import Answer, ScriptedLlm
+from bethink.llm.scripted import Answer, ScriptedCall, ScriptedLlm
 from bethink.memory import Fact, NewFact
 from bethink.messages import UserMessage
 from bethink.settings import Settings
@@ -175,6 +175,23 @@ async def test_what_is_said_in_plain_words_is_kept(said: str, quote: str, fact: 
     async with open_house(Model(facts(change(fact, quote, about=about))).llm, extraction="auto") as house:
         await turn(house, said)
         assert [one.content for one in await kept(house, "active")] == [fact]
+
+
+@pytest.mark.parametrize("by", ["extraction", "store_memory"])
+async def test_a_sister_s_allergy_is_hers_though_the_model_says_user(by: str) -> None:
+    said, fact = "My sister Anna is allergic to nuts", "The user's sister Anna is allergic to nuts"
+    call = ScriptedCall("store_memory", {"content": fact, "about": "user"})
+    calls = iter([call] if by == "store_memory" else [])
+    llm = ScriptedLlm(
+        lambda asked: (
+            facts(*([change(fact, said)] if by == "extraction" else []))
+            if asked.system.startswith("You read messages")
+            else next(calls, "I see.")
+        )
+    )
+    async with open_house(llm, extraction="auto") as house:
+        await turn(house, said)
+        assert [(one.content, one.about) for one in await kept(house, "active")] == [(fact, "Anna")]
 
 
 @pytest.mark.parametrize(

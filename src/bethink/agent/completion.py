@@ -116,8 +116,8 @@ class Summaries:
         for used in usage:
             yield used
         if reason:
-            message = f"The earlier part of this conversation is not summarised: {reason}"
-            yield Warned(part="summary", message=message)
+            told = f"The earlier part of this conversation is not summarised: {reason}"
+            yield Warned(part="summary", message=told)
             return
         if len(parts) > _MOST_REQUESTS or not request.is_whole:
             yield Warned(part="summary", message=_NOT_ALL)
@@ -204,10 +204,14 @@ async def keep_summary(recorder: Recorder, text: str, last: MessagePlace) -> Non
 
 
 _LABEL: Final = re.compile(r"[mM]\d{1,4}")
+_LABELS: Final = r"\s*+m\d{1,4}(?:[\s,;&–-]{1,5}(?:(?:and|und|et) )?m\d{1,4})*\s*"
 _MARK: Final = re.compile(
-    r"(?P<lead>(?<! )[ ]*+)\[\s*+(?P<labels>m\d{1,4}(?:\s*[,;]\s*m\d{1,4})*)\s*\]", re.IGNORECASE
+    rf"(?P<lead>(?<! )[ ]*+)(?P<labels>\[\[{_LABELS}\]\]|(?<!\[)\[{_LABELS}\]|[【［]{_LABELS}[】］])",
+    re.IGNORECASE,
 )
-_PERHAPS: Final = re.compile(r"[ ]{0,8}(?:\[[mM\d,;\s]{0,40})?\Z")
+"""Models are told to write `[m1]`; some write their own brackets, or links."""
+_OPENINGS: Final = frozenset("[【［")
+_PERHAPS: Final = re.compile(r"[ ]{0,8}(?:(?:\[\[?|[【［])[mM\d,;&–\-\sanduet]{0,40}\]?)?\Z")
 """The end of a piece of text that may be the beginning of a mark, with the space before it."""
 _LABELLED: Final = re.compile(r" \[m\d{1,4}\]$", re.MULTILINE)
 
@@ -224,7 +228,7 @@ class Citations:
     def take(self, text: str) -> str:
         """What of the answer can be shown after one more piece of it.
 
-        A piece without `[` and without a space at its end needs no asking while nothing is `held`.
+        A piece without `_OPENINGS`, and without a space at its end, needs no asking if nothing is `held`.
         """
         text, self.held = self.held + text, ""
         shown: list[str] = []
@@ -241,7 +245,7 @@ class Citations:
     def end(self) -> str:
         """What was held back, once the answer is complete; a mark that was cut off stays away."""
         held, self.held = self.held, ""
-        return held.partition("[")[0] if "m" in held.lower() else held
+        return re.split(r"[\[【［]", held, maxsplit=1)[0] if "m" in held.lower() else held
 
     def _cite(self, found: re.Match[str], before: Sequence[str]) -> bool:
         """Whether this is a mark; one that names nothing is taken out too, and leads nowhere."""
@@ -299,7 +303,7 @@ class ModelAnswer:
             case TextDelta():
                 text, cites = delta.text, self._citations
                 # Asked for every token: only what may be a mark, or follows one, goes the longer way.
-                if cites is not None and (cites.held or "[" in text or text[-1:] == " "):
+                if cites is not None and (cites.held or text[-1:] == " " or not _OPENINGS.isdisjoint(text)):
                     return self._said(cites.take(text))
                 self._texts.append(text)
                 return delta
@@ -356,10 +360,8 @@ class ModelAnswer:
     def stop_reason(self) -> StopReason:
         """Why the run ends with this answer."""
         match self._finish:
-            case Finish(reason="length"):
-                return "length"
-            case Finish(reason="content_filter"):
-                return "content_filter"
+            case Finish(reason="length" | "content_filter" as reason):
+                return reason
             case _:
                 return "answered"
 

@@ -45,7 +45,7 @@ from bethink.conversations.service import Conversations, charged
 from bethink.errors import BadInput, BethinkError, Conflict, InvalidResponse, Refused, UnknownId
 from bethink.llm import Llm, LlmRequest
 from bethink.memory import Fact, FactChange, Memory, NewFact, Source
-from bethink.memory.facts import CATEGORIES, checked_about
+from bethink.memory.facts import CATEGORIES, about_by_model
 from bethink.messages import UserMessage
 from bethink.store import Change, Delete, Expect, Put, Versioned, retry_conflicts
 from bethink.telemetry import log
@@ -82,7 +82,6 @@ _GIVEN_UP: Final = (
     " valid proposals, nor could it tell sentences again. Name another model (BETHINK_EXTRACTION_MODEL), or"
     " set BETHINK_EXTRACTION=off."
 )
-_OWNERS: Final = frozenset(("", "user", "the user", "owner", "me", "self"))
 _log = log("extraction")
 
 
@@ -324,7 +323,8 @@ class Extraction:
     def _parsed(self, text: str, batch: _Batch) -> Sequence[Proposal]:
         found = parsed(text)
         # What has no words of the messages is no proposal: small models copy what the instructions show.
-        if found and not any(one.do == "forget" or _is_in(one, batch) for one in found):
+        said = {place: turn.text for place, turn in enumerate(batch.turns, 1)}
+        if found and not any(one.do == "forget" or _found(one, said.get(one.turn, "")) for one in found):
             found = None
         self._counted(is_garbage=found is None)
         if found is None:
@@ -434,7 +434,7 @@ class Extraction:
         """The facts nearest to a text, among those about the owner or those about others, as the new one."""
         if not text:
             return []
-        is_own = (checked_about(one.about) or about_of(one.fact)) == OWNER
+        is_own = (about_by_model(one.about) or about_of(one.fact)) == OWNER
         near = await self.memory.search(batch.principal, text, k=_MOST_KNOWN)
         return [fact.id for fact, _ in near if (fact.about == OWNER) == is_own][:_NEAREST]
 
@@ -509,7 +509,7 @@ def judged(one: Proposal, said: str, *, is_untrusted: bool = False) -> Literal["
 
 def _whose(one: Proposal, words: str) -> bool | None:
     """Whether a fact is about whom the words are about: None if not, False if that is not clear."""
-    if one.about.strip().casefold() in _OWNERS:
+    if about_by_model(one.about) is None:
         return None if mixes_people_up(one.fact, words) else speaks_of_self(one.fact, words)
     is_named = share_said(one.about, words) >= _LEAST and share_said(one.about, one.fact) >= _LEAST
     return is_named and not mixes_people_up(one.fact, words)
@@ -522,11 +522,6 @@ def _found(one: Proposal, said: str) -> list[JudgedSentence]:
         span = quoted_in(one.quote, said)
         return [] if span is None else [p for p in every if p.start < span[1] and span[0] < p.end]
     return [p for p in every if share_said(one.fact, p.text) >= _UNQUOTED][:1]
-
-
-def _is_in(one: Proposal, batch: _Batch) -> bool:
-    """Whether the turn of a proposal has its words."""
-    return 1 <= one.turn <= len(batch.turns) and bool(_found(one, batch.turns[one.turn - 1].text))
 
 
 def _asserted(one: Proposal, said: str, *, among: Sequence[str | None]) -> str | None:
@@ -563,6 +558,6 @@ def _fact(one: Proposal, said: StoredMessage, *, is_suggested: bool) -> NewFact:
             said=one.quote.strip() or None,
         ),
         suggested=is_suggested,
-        about=one.about,
+        about=about_by_model(one.about),
         at=said.at,
     )

@@ -442,6 +442,12 @@ def checked_about(about: str | None) -> str | None:
     return OWNER if name.casefold() in _OWNER_NAMES else name or None
 
 
+def about_by_model(about: str) -> str | None:
+    """The same as a model names it: most say "user" of all, then the fact's own words tell."""
+    name = checked_about(about)
+    return None if name == OWNER else name
+
+
 _OWNER_NAMES = frozenset((OWNER, "user", "the user", "me", "myself", "self"))
 
 

@@ -21,6 +21,7 @@ from bethink.feature import ASSISTANT, OWNER, Surroundings
 from bethink.memory import KIND as FACT
 from bethink.memory import Fact, FactChange, Memory, NewFact, Source
 from bethink.memory.compare import origin_of
+from bethink.memory.facts import about_by_model
 from bethink.recall.service import Hit, Recall, answering
 from bethink.tool import Tool, ToolContext, ToolOutput, tool, tools_in
 from bethink.vault import KIND as PAGE
@@ -142,7 +143,7 @@ class MemoryTools:
             repeats=_ids(context, repeats),
             depends_on=_ids(context, depends_on),
             valid_from=since_of(valid_from, context.principal.time_zone),
-            about=about or None,
+            about=about_by_model(about),
         )
         return await _stored(context, self.memory, new)
 
