@@ -225,13 +225,10 @@ class Extraction:
         store, day = self.conversations.store, self.conversations.clock.now_us() // _DAY_US
         (held,) = await store.get(LEARNING_DAYS, owner, [LEARNING_DAY_ID])
         read = held.record.turns if held is not None and held.record.day == day else 0
-        room = max(self.settings.extraction_turns_a_day - read, 0)
+        most = self.settings.extraction_turns_a_day
+        room = max(most - read, 0)
         if len(turns) > room:
-            _log.warning(
-                "%d turns are not learnt from: today's %d are read",
-                len(turns) - room,
-                self.settings.extraction_turns_a_day,
-            )
+            _log.warning("%d turns are not learnt from: today's %d are read", len(turns) - room, most)
         if read_now := turns[:room]:
             now = LearningDay(id=LEARNING_DAY_ID, day=day, turns=read + len(read_now))
             await store.commit(owner, [Put(LEARNING_DAYS, now, if_version=held.version if held else 0)])
@@ -261,11 +258,8 @@ class Extraction:
 
     async def _proposals(self, batch: _Batch) -> tuple[Sequence[Proposal], Sequence[Usage]]:
         try:
-            llm = (
-                await self.models.find(self.settings.extraction_model)
-                if self.settings.extraction_model
-                else self.llm
-            )
+            name = self.settings.extraction_model
+            llm = await self.models.find(name) if name else self.llm
             if llm is None:
                 raise InvalidResponse("No model is set.")
             if self._simple == self._asked or llm.context_tokens < _LEAST_WINDOW:
@@ -398,11 +392,8 @@ class Extraction:
         if one.do == "add" and any(denies_alike(one.fact, fact.content) for fact in known):
             return None
         old, is_sure = await self._displaced(batch, turn, one)
-        fact = _fact(
-            one,
-            turn.said.record,
-            is_suggested=self.settings.extraction == "suggest" or verdict == "review" or not is_sure,
-        )
+        waits = self.settings.extraction == "suggest" or verdict == "review" or not is_sure
+        fact = _fact(one, turn.said.record, is_suggested=waits)
         try:
             fact.checked()
         except BadInput as error:
@@ -545,18 +536,13 @@ def _ref(one: FactChange) -> ChangedRef:
 
 
 def _fact(one: Proposal, said: StoredMessage, *, is_suggested: bool) -> NewFact:
+    said_so = one.quote.strip() or None
     return NewFact(
         content=one.fact,
         category=one.category if one.category in CATEGORIES else "general",
         importance=one.importance,
         topics=one.topics,
-        source=Source(
-            kind="conversation",
-            id=said.conversation,
-            message=said.id,
-            at=said.at,
-            said=one.quote.strip() or None,
-        ),
+        source=Source(kind="conversation", id=said.conversation, message=said.id, at=said.at, said=said_so),
         suggested=is_suggested,
         about=about_by_model(one.about),
         at=said.at,

@@ -201,8 +201,6 @@ def _fields(held: Conversation) -> dict[str, str]:
 
 _STEPS = 1_000
 """Commits at once at most, each of some records; what is left then goes in the next hour."""
-
-
 _log = log("removal")
 
 
