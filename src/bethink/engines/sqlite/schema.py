@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from shutil import disk_usage
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -224,6 +225,8 @@ def translated(error: sqlite3.Error, place: str) -> StorageError | TooLarge:
 def _code(error: sqlite3.Error) -> int | None:
     # Errors that the Python module raises by itself have no code.
     code: int | None = getattr(error, "sqlite_errorcode", None)
+    if code == sqlite3.SQLITE_IOERR_SHMSIZE:
+        return sqlite3.SQLITE_FULL  # no room for the log's index
     return None if code is None else code & _PRIMARY
 
 
@@ -424,7 +427,6 @@ _RESERVE_BYTES: Final = 16 << 20
 _PLENTY: Final = 4
 """It is taken only where so many times its size are free."""
 _PART: Final = 1 << 20
-_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,20 +442,24 @@ class Reserve:
         A disk that has none is told of elsewhere.
         """
         with suppress(OSError):
-            disk = os.statvfs(self.path.parent)
-            if self.path.exists() or disk.f_bavail * disk.f_frsize < _PLENTY * self.size:
+            is_whole = self.path.exists() and self.path.stat().st_size == self.size
+            if is_whole or disk_usage(self.path.parent).free < _PLENTY * self.size:
                 return self.path.exists()
             new = self.path.with_name(f".{RESERVE_FILE}-{os.getpid()}")
             try:
-                with os.fdopen(os.open(new, _NEW, 0o600), "wb") as file:
-                    # Not zeros: some file systems keep those as nothing.
-                    part = os.urandom(_PART)
-                    for _ in range(self.size // _PART):
-                        file.write(part)
+                new.touch(mode=0o600)
+                # Not zeros: some file systems keep those as nothing.
+                new.write_bytes(os.urandom(_PART) * (self.size // _PART))
                 new.rename(self.path)
             finally:
                 new.unlink(missing_ok=True)
         return self.path.exists()
+
+    def make_room(self) -> None:
+        """Give a part of it, if the disk is full: a database needs room for its logs even to be read."""
+        with suppress(OSError):
+            if disk_usage(self.path.parent).free < _PART:
+                os.truncate(self.path, self.path.stat().st_size - _PART)
 
     def release(self) -> bool:
         """Give its room to what is deleted now; False if there is none left."""

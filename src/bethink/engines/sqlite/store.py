@@ -431,9 +431,7 @@ class SqliteStore:
                 self._is_spent = not await anyio.to_thread.run_sync(self._reserve.take)
         except DiskFull:
             deletes = any(isinstance(change, Delete | DeleteAll) for change in changes)
-            if not deletes or self._reserve is None:
-                raise
-            if not await anyio.to_thread.run_sync(self._reserve.release):
+            if not (deletes and self._reserve and await anyio.to_thread.run_sync(self._reserve.release)):
                 raise
             self._is_spent = True
             await self._writer.commit(prepared)
@@ -633,10 +631,11 @@ async def open_database(directory: Path, cipher: Cipher | None = None) -> AsyncG
     """
     path = directory / FILE_NAME
     writer, readers = Writer(path, cipher), Readers(path, cipher)
+    reserve = Reserve(directory / RESERVE_FILE)
+    await anyio.to_thread.run_sync(reserve.make_room)
     await writer.open()
     try:
         table_of = await writer.alone(tables_of)
-        reserve = Reserve(directory / RESERVE_FILE)
         await anyio.to_thread.run_sync(reserve.take)
         store = SqliteStore(writer, readers, table_of, reserve=reserve)
         yield SqliteDatabase(store, SqliteIndex(readers.run))
