@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,27 @@ from bethink.llm.scripted import Rule, ScriptedCall
 from tests.command_line import CommandLine, play
 
 pytestmark = pytest.mark.timeout(60)
+_NEVER_CLOSED = """
+import atexit, sys, threading
+from contextlib import asynccontextmanager
+import anyio
+from bethink import cli
+from bethink.cli import session
+
+open_app = session.open_app
+
+@asynccontextmanager
+async def never_closed(settings):
+    async with open_app(settings) as app:
+        yield app
+        print("closing", flush=True)
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(threading.Event().wait)
+
+session.open_app = never_closed
+atexit.register(print, "Python ends while threads are at work")
+sys.exit(cli.main(["memory", "list"]))
+"""
 FORGET = Rule(when="everything", after_tool=False, tool_calls=(ScriptedCall("delete_all_memories"),))
 
 
@@ -104,6 +129,21 @@ def test_ctrl_c_ends_a_single_question_and_keeps_what_was_said(
         terminal.until("Stopped.")
         assert terminal.process.wait(30) == 130
     assert "It stopped here: …Once upon" in bethink("chat", "--last").err
+
+
+def test_ctrl_c_pressed_again_and_again_ends_what_does_not_close(plain: CommandLine) -> None:
+    program = [sys.executable, "-c", _NEVER_CLOSED]
+    with subprocess.Popen(program, env=os.environ | plain.environment, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        while b"closing" not in process.stdout.readline():
+            assert process.poll() is None
+        for _ in range(100):
+            process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.5)
+                break
+        assert process.returncode == 130
+        assert process.stdout.read() == b""
 
 
 def test_an_approval_is_asked_for_and_obeyed(bethink: CommandLine, scripted: ScriptedProcess) -> None:

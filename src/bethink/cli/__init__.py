@@ -20,6 +20,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -46,6 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         return _told(only, words)
     except KeyboardInterrupt:
+        if any(thread.name == "bethink" for thread in threading.enumerate()):
+            # Pressed again while the app of `session` closes: its threads would crash in a Python that ends.
+            os._exit(Exit.INTERRUPTED)
         return Exit.INTERRUPTED
     except BrokenPipeError:
         _close_output()

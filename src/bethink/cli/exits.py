@@ -32,13 +32,8 @@ class Exit(IntEnum):
 
 def exit_of(error: type[BethinkError]) -> Exit:
     """The exit code of a command that ended in this kind of error."""
-    if issubclass(error, BadInput):
-        return Exit.USAGE
-    if issubclass(error, NoModel):
-        return Exit.NO_MODEL
-    if issubclass(error, Conflict):
-        return Exit.BUSY
-    return Exit.STORAGE if issubclass(error, StorageError) else Exit.FAILED
+    exits = {BadInput: Exit.USAGE, NoModel: Exit.NO_MODEL, Conflict: Exit.BUSY, StorageError: Exit.STORAGE}
+    return next((code for kind, code in exits.items() if issubclass(error, kind)), Exit.FAILED)
 
 
 def exit_of_code(code: str) -> Exit:
