@@ -9,10 +9,10 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from benchmarks.stand_ins.scripted_process import scripted_process
-from tests.ui.acts import faults, go
+from tests.ui.acts import faults, go, kept
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES, ROOT, SCRIPT, Served, bethink
 
@@ -150,6 +150,33 @@ def test_switches_choices_lists_and_secrets_are_kept_at_once(served: Served, pag
         "Learn from conversations: Automatic → Suggest"
     )
     assert "sk-secret" not in page.content()
+
+
+def test_changes_that_come_faster_than_they_are_saved_are_all_kept(served: Served, page: Page) -> None:
+    page.goto(f"{served.url}/settings/web?setting=web_allow_private")
+    listed = _row(page, "web_allow_private").get_by_role("listitem")
+    private = page.get_by_role("textbox", name=re.compile("Add to Private addresses"))
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if route.request.method == "PATCH" and not held:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/settings", hold)
+    private.fill("wiki.lan")
+    private.press("Enter")
+    first = kept(page, held)
+    expect(listed).to_have_count(1)
+    private.fill("printer.lan")
+    private.press("Enter")
+    expect(listed).to_have_count(2)
+    with page.expect_response(lambda response: "printer" in (response.request.post_data or "")):
+        first.continue_()
+    page.reload()
+    expect(listed).to_have_count(2)
+    assert _value(served, "web_allow_private") == ["wiki.lan", "printer.lan"]
 
 
 def test_what_needs_a_new_start_says_so(served: Served, page: Page) -> None:

@@ -329,3 +329,25 @@ test("whether the server is there is asked as soon as a stream breaks, and it is
   page.dispatchEvent(new Event("connection-back"));
   await again;
 });
+
+test("what was not sent, and what waits, is there again after a reload and goes when its writer says so", async () => {
+  const before = await opened("One?", "One.");
+  before.foreign.set(true);
+  void before.send("Two?");
+  void before.send("Three?");
+  await (await question("POST /conversations/c/chat")).fail();
+  const kept = JSON.parse(JSON.stringify(before.waiting));
+  const again = new Session("c", hooks);
+  again.waitAgain(kept);
+  // Until the past is there it is still kept.
+  expect(JSON.parse(JSON.stringify(again.waiting))).toEqual(kept);
+  await (await question("GET")).answer(said("One?", "One."));
+  expect(questions(again)).toEqual(["One?", "Two?"]);
+  expect(asked).toEqual([]);
+  const [, unsent] = again.store.get().turns;
+  expect(unsent?.unsent).toMatchObject({ said: { text: "Two?", untrusted: true } });
+  expect(again.store.get().queue).toMatchObject([{ text: "Three?" }]);
+  if (unsent) void again.retry(unsent);
+  await question("POST /conversations/c/chat");
+  expect(again.waiting.unsent).toEqual([]);
+});

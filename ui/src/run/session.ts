@@ -14,7 +14,15 @@ import { emptyRun } from "./reduce";
 import type { Siblings } from "./restore";
 import { asOpening, decided, endingOf, type Following, filesOf } from "./sent";
 import { Sizes, Uploads } from "./uploads";
-import { fresh, type Queued, type Said, type SessionView, type ShownTurn } from "./view";
+import {
+  fresh,
+  type Queued,
+  type Said,
+  type SessionView,
+  type ShownTurn,
+  type Unsent,
+  type Waiting,
+} from "./view";
 
 /** The model of a conversation (null: the usual one) and what it is told beside Bethink's own prompt. */
 export type Chosen = { model: string | null; system: string };
@@ -63,6 +71,8 @@ export class Session {
   #creating: Promise<string> | null = null;
   /** Of this message nobody knows whether it arrived. */
   #doubtful: { said: Said; place: Place | undefined; problem: Problem } | null = null;
+  /** What was not sent before the page was loaded anew, until the past is there that it stands behind. */
+  #unsaid: readonly Unsent[] = [];
   /** Choices of branches are made one after the other; a message waits for them. */
   #choosing: Promise<unknown> = Promise.resolve();
   #choices = 0;
@@ -118,17 +128,24 @@ export class Session {
   };
 
   /** What waits, as it can be kept: with the files that are there. */
-  get waiting(): readonly Said[] {
-    return this.store.get().queue.map(({ text, waits, files }) => ({
-      text,
-      files: [...files, ...this.uploads.those(waits)],
-    }));
+  get waiting(): Waiting {
+    const { turns, queue } = this.store.get();
+    return {
+      unsent: [...this.#unsaid, ...turns.flatMap(({ unsent }) => unsent ?? [])],
+      queue: queue.map(({ waits, ...said }) => ({
+        ...said,
+        files: [...said.files, ...this.uploads.those(waits)],
+      })),
+    };
   }
 
   /** Has messages wait that waited before the page was loaded anew. */
-  waitAgain = (said: readonly Said[]): void => {
-    if (this.store.get().queue.length) return;
-    this.store.change({ queue: said.map((each) => ({ ...each, waits: [] })) });
+  waitAgain = ({ unsent, queue }: Waiting): void => {
+    const { queue: now, status } = this.store.get();
+    if (now.length || this.waiting.unsent.length) return;
+    this.#unsaid = unsent;
+    this.store.change({ queue: queue.map((each) => ({ ...each, waits: [] })) });
+    if (status === "ready") this.#settle();
     this.#park();
     void this.#advance();
   };
@@ -158,9 +175,16 @@ export class Session {
     const { said, place, problem } = this.#doubtful ?? {};
     this.#doubtful = null;
     const last = this.store.get().turns.at(-1);
-    if (!said || !problem || last?.question?.content === said.text) return;
-    this.#addTurn(said);
-    this.#unsent(problem, said, place);
+    if (said && problem && last?.question?.content !== said.text) {
+      this.#addTurn(said);
+      this.#unsent(problem, said, place);
+    }
+    const unsaid = this.#unsaid;
+    this.#unsaid = [];
+    for (const each of unsaid) {
+      this.#addTurn(each.said);
+      this.#unsent(each.problem, each.said, each.place);
+    }
   }
 
   /** Sends at once, or behind what waits already, once what is before it is there: the past, an answer, its files. */
@@ -424,11 +448,11 @@ export class Session {
   }
 
   /** Another page was first: the message waits behind what is being answered there, before all others. */
-  async #wait({ text, files }: Said): Promise<void> {
+  async #wait(said: Said): Promise<void> {
     const { turns, queue } = this.store.get();
     this.store.change({
       turns: turns.slice(0, -1),
-      queue: [{ text, files, waits: [] }, ...queue],
+      queue: [{ ...said, waits: [] }, ...queue],
       running: false,
       stopping: false,
       link: "idle",

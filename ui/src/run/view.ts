@@ -18,8 +18,11 @@ export type Said = {
  * those that are there already.
  */
 export type Queued = Said & { waits: readonly number[] };
-/** `unsent` says why a message did not get through, what it was and where it was to stand. */
-export type ShownTurn = Turn & { unsent?: { problem: Problem; said: Said; place?: Place } };
+/** Why a message did not get through, what it was and where it was to stand. */
+export type Unsent = { problem: Problem; said: Said; place?: Place };
+export type ShownTurn = Turn & { unsent?: Unsent };
+/** What the server does not have yet, as it is kept over a reload: what was not sent, and what waits behind it. */
+export type Waiting = { unsent: readonly Unsent[]; queue: readonly Said[] };
 
 export type SessionView = {
   id: string | null;

@@ -62,6 +62,15 @@ test("what was typed is there after a reload, for who typed it, until it is sent
   expect((await loaded()).of("c").draft.get()).toBe("");
 });
 
+test("what could not be sent is there after a reload", async () => {
+  vi.stubGlobal("fetch", () => Promise.reject(new TypeError("no route")));
+  const session = (await loaded()).of(null);
+  await session.send("On the train");
+  await vi.waitFor(() => expect(session.waiting.unsent).toHaveLength(1));
+  const again = (await loaded()).of(null);
+  expect(again.store.get().turns).toMatchObject([{ unsent: { said: { text: "On the train" } } }]);
+});
+
 test("what is typed before it is known who is here goes before what is kept", async () => {
   (await loaded()).of("c").draft.set("Dear Mara");
   const words = new KeptWords(storage, () => "ann", Promise.resolve());

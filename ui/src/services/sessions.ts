@@ -1,7 +1,7 @@
 // The conversations that are open in this page, each with its running answer.
 import type { Conversation } from "../api/types";
 import { Session, type SessionHooks, type SessionStart } from "../run/session";
-import type { Said } from "../run/view";
+import type { Waiting } from "../run/view";
 import type { KeptWords } from "./keptWords";
 import { addressOfChat } from "./router";
 
@@ -12,7 +12,7 @@ const addressOfNew = (temporary = false) => (temporary ? "/temporary" : "/");
 const placeOf = ({ id, store }: Session) =>
   id === null ? addressOfNew(store.get().begin.temporary) : addressOfChat(id);
 
-const queueOf = (session: Session) => `${placeOf(session)} queue`;
+const queueOf = (session: Session) => `${placeOf(session)} waiting`;
 
 export class SessionsService {
   #open = new Map<string, Session>();
@@ -79,7 +79,7 @@ export class SessionsService {
 
   forget(id: string): void {
     this.#words.keep(addressOfChat(id), "");
-    this.#words.keep(`${addressOfChat(id)} queue`, "");
+    this.#words.keep(`${addressOfChat(id)} waiting`, "");
     this.#open.get(id)?.close();
     this.#open.delete(id);
   }
@@ -105,7 +105,7 @@ export class SessionsService {
       this.#open.set(created, session);
       this.#drafts.delete(start.temporary ?? false);
       this.#words.keep(addressOfNew(start.temporary), "");
-      this.#words.keep(`${addressOfNew(start.temporary)} queue`, "");
+      this.#words.keep(`${addressOfNew(start.temporary)} waiting`, "");
       this.#keep(session);
       this.#keepQueue(session);
       this.#hooks.onCreated(created, temporary);
@@ -113,11 +113,11 @@ export class SessionsService {
     const session: Session = new Session(id, { ...this.#hooks, onCreated }, start);
     this.#take(session);
     session.draft.subscribe(() => this.#keep(session));
-    let queue = session.store.get().queue;
+    let kept = JSON.stringify(session.waiting);
     session.store.subscribe(() => {
-      if (session.store.get().queue === queue) return;
-      queue = session.store.get().queue;
-      this.#keepQueue(session);
+      const now = JSON.stringify(session.waiting);
+      if (now !== kept) this.#keepQueue(session);
+      kept = now;
     });
     return session;
   }
@@ -126,10 +126,11 @@ export class SessionsService {
     this.#words.keep(placeOf(session), session.draft.get());
   }
 
-  /** What waits is kept over a reload, with the files that are there already. */
+  /** What was not sent and what waits is kept over a reload, with the files that are there already. */
   #keepQueue(session: Session): void {
-    const waiting = session.waiting;
-    this.#words.keep(queueOf(session), waiting.length ? JSON.stringify(waiting) : "");
+    const { unsent, queue } = session.waiting;
+    const waits = unsent.length + queue.length > 0;
+    this.#words.keep(queueOf(session), waits ? JSON.stringify({ unsent, queue }) : "");
   }
 
   /** Gives a conversation the words that are kept of it; what is being typed already is newer. */
@@ -137,7 +138,7 @@ export class SessionsService {
     if (session.draft.get()) this.#keep(session);
     else session.draft.set(this.#words.find(placeOf(session)));
     const kept = this.#words.find(queueOf(session));
-    if (kept) session.waitAgain(JSON.parse(kept) as Said[]);
+    if (kept) session.waitAgain(JSON.parse(kept) as Waiting);
   }
 
   #drop(shown: string): void {

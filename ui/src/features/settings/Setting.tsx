@@ -47,6 +47,8 @@ export function Control(props: WidgetProps & { widget: Widget }) {
   }
 }
 
+/** What was refused of these stays typed; the others show at once what was chosen. */
+const TYPED: readonly Widget["kind"][] = ["number", "text", "json"];
 const WIDE: readonly Widget["kind"][] = ["checks", "texts", "record", "json"];
 
 /** Saves one setting, and remembers for a while how it was. */
@@ -54,18 +56,23 @@ function useChange({ name, value, source, secret }: SettingShown) {
   const { save } = useSettings();
   const [fault, setFault] = useState("");
   const [before, setBefore] = useState<{ value: unknown } | null>(null);
+  // What is being saved: the next change goes on from it.
+  const [wanted, setWanted] = useState<{ value: unknown } | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   const put = async (next: unknown, isUndo = false) => {
     const was = { value: source === "kept" ? value : null };
+    const mine = next === null ? null : { value: next };
+    setWanted(mine);
     const problem = await save({ [name]: next });
+    setWanted((now) => (now === mine ? null : now));
     setFault(problem ? faultOf(problem, name) : "");
     if (problem) return;
     clearTimeout(timer.current);
     setBefore(isUndo || secret ? null : was);
     timer.current = setTimeout(() => setBefore(null), RECEIPT_MS);
   };
-  return { fault, before, put };
+  return { fault, before, wanted, put };
 }
 
 export function Setting({
@@ -76,7 +83,7 @@ export function Setting({
   isFound?: boolean;
 }) {
   const { name, title, description, schema, value, editable, secret, source } = setting;
-  const { fault, before, put } = useChange(setting);
+  const { fault, before, wanted, put } = useChange(setting);
   const { find } = useSettings();
   // Its widget and the other settings have words for what a file has names for.
   const nameOf = (code: string) =>
@@ -94,7 +101,7 @@ export function Setting({
   const props: WidgetProps = {
     name,
     title: told(title),
-    value,
+    value: wanted && !TYPED.includes(widget.kind) ? wanted.value : value,
     disabled: !editable,
     describedBy: `${id}-says ${id}-foot`,
     invalid: fault !== "",

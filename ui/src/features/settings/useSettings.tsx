@@ -1,5 +1,5 @@
 // All settings as the server has them, read once for the room, and changed one by one.
-import { createContext, type ReactNode, useCallback, useContext, useMemo } from "react";
+import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef } from "react";
 import { asProblem, type Problem } from "../../api/client";
 import {
   type AllSettings,
@@ -26,7 +26,7 @@ export function SettingsProvider({ children }: { children: ReactNode }) {
   const { health } = useApp();
   const { value: all, problem, read: readAgain, change } = useRead(ask);
   const read = useCallback(() => readAgain(), [readAgain]);
-  const save = useCallback(
+  const put = useCallback(
     async (patch: SettingsPatch) => {
       try {
         const now = await settingsApi.change(patch);
@@ -38,6 +38,16 @@ export function SettingsProvider({ children }: { children: ReactNode }) {
       }
     },
     [change, health],
+  );
+  // One after the other: what is shown is what was kept last.
+  const last = useRef<Promise<unknown>>(Promise.resolve());
+  const save = useCallback(
+    (patch: SettingsPatch) => {
+      const saved = last.current.then(() => put(patch));
+      last.current = saved;
+      return saved;
+    },
+    [put],
   );
   const here = useMemo(() => {
     const byName = new Map(all?.settings?.map((each) => [each.name, each]));
