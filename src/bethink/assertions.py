@@ -218,6 +218,8 @@ _TOKEN: Final = re.compile(
     r"|[^\W_\u3040-\u30ff\u3400-\u9fff](?:[^\W\u3040-\u30ff\u3400-\u9fff]|[\u0900-\u0963\u0966-\u097f])*"
 )
 _SHORTEST: Final = 3
+_MOSTLY: Final = 2 / 3
+"""The share of a clause's words that another statement has if it is that which the clause denies."""
 _OF_PERSONS: Final = {"s", "t"}
 """How the first and the third person of short French verbs end: "vis" and "vit"."""
 _SAME_SHARE: Final = 0.55
@@ -290,6 +292,18 @@ def denies_alike(content: str, quote: str) -> bool | None:
     if stated == (_marks("negation").search(quote) is not None):
         return True
     return None if not stated and _OTHER_CLAUSE.search(quote) else False
+
+
+def without_denied(sentence: str, others: Sequence[str]) -> str:
+    """The sentence without clauses that deny what `others` state: "I live in Bonn, not in Köln"."""
+    negation = _marks("negation")
+    stated = [other for other in others if not negation.search(other)]
+    kept: list[str] = []
+    for clause in _OTHER_CLAUSE.split(sentence):
+        rest = negation.sub(" ", clause)
+        if rest == clause or all(share_said(rest, other) < _MOSTLY for other in stated):
+            kept.append(clause)
+    return ", ".join(kept) if stated else sentence
 
 
 _FIRST_PERSON: Final = re.compile(r"(?:o|[íéìò]|[ae]?i)$")

@@ -177,6 +177,64 @@ async def test_what_is_said_in_plain_words_is_kept(said: str, quote: str, fact: 
         assert [one.content for one in await kept(house, "active")] == [fact]
 
 
+@pytest.mark.parametrize(
+    ("old", "said", "quote", "fact", "is_kept"),
+    [
+        (
+            "The user was born in 1984",
+            "Sorry, I was born in 1985, not 1984.",
+            "I was born in 1985",
+            "The user was born in 1985",
+            True,
+        ),
+        (
+            "Der Nutzer wohnt in Köln",
+            "Das war falsch: ich wohne in Bonn, nicht in Köln.",
+            "ich wohne in Bonn",
+            "Der Nutzer wohnt in Bonn",
+            True,
+        ),
+        (
+            "ユーザーは大阪に住んでいます",
+            "大阪じゃなくて、京都に住んでいます。",
+            "京都に住んでいます",
+            "ユーザーは京都に住んでいます",
+            True,
+        ),
+        (
+            "Der Nutzer wohnt in Köln",
+            "Ich habe nie gesagt, dass ich in Bonn wohne.",
+            "ich in Bonn wohne",
+            "Der Nutzer wohnt in Bonn",
+            False,
+        ),
+        (
+            "The user lives in Cologne",
+            "I never lived in Cologne, he lives in Bonn.",
+            "he lives in Bonn",
+            "The user lives in Bonn",
+            False,
+        ),
+        (
+            "The user does not eat meat",
+            "I don't eat meat, I eat fish.",
+            "I eat fish",
+            "The user eats fish",
+            False,
+        ),
+    ],
+)
+async def test_what_says_not_the_old_but_the_new_corrects_it(
+    old: str, said: str, quote: str, fact: str, *, is_kept: bool
+) -> None:
+    found = facts(change(fact, quote, do="correct", of=["k1"]))
+    async with open_house(Model(found).llm, extraction="auto") as house:
+        await house.app.memory.add(house.me, NewFact(old))
+        await turn(house, said)
+        now = [one.content for one in await kept(house, "active")]
+        assert now == ([fact] if is_kept else [old])
+
+
 @pytest.mark.parametrize("by", ["extraction", "store_memory"])
 async def test_a_sister_s_allergy_is_hers_though_the_model_says_user(by: str) -> None:
     said, fact = "My sister Anna is allergic to nuts", "The user's sister Anna is allergic to nuts"

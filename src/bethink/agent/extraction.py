@@ -39,6 +39,7 @@ from bethink.assertions import (
     speaks_of_self,
     tells_change,
     tells_end,
+    without_denied,
 )
 from bethink.conversations.records import CONVERSATIONS, MESSAGES, ChangedRef, StoredMessage, turn_of
 from bethink.conversations.service import Conversations, charged
@@ -291,7 +292,7 @@ class Extraction:
                 is_garbage = False
                 do, of = await run_sync(stands_to, fact, turn.text, batch.known)
                 told = Proposal(fact, one.text, do, place, "", of)
-                if await run_sync(judged, told, turn.text) is None:
+                if await run_sync(judged, told, turn.text, batch.known) is None:
                     # What is told wrong waits for review in its owner's own words.
                     told = msgspec.structs.replace(told, fact=one.text[:FACT_CHARS], sure=False)
                 found.append(told)
@@ -385,7 +386,7 @@ class Extraction:
     async def _judged(self, batch: _Batch, turn: _Turn, one: Proposal) -> NewFact | None:
         """The fact as it is to be kept; None if it is not."""
         is_untrusted = turn.answered.record.untrusted
-        verdict = await run_sync(partial(judged, one, turn.text, is_untrusted=is_untrusted))
+        verdict = await run_sync(partial(judged, one, turn.text, batch.known, is_untrusted=is_untrusted))
         if verdict is None or not one.fact.strip():
             return None
         known = [fact for fact in batch.known.values() if share_said(one.fact, fact.content) >= _SAME]
@@ -471,7 +472,9 @@ def _request(prompt: str, batch: _Batch) -> LlmRequest:
     )
 
 
-def judged(one: Proposal, said: str, *, is_untrusted: bool = False) -> Literal["keep", "review"] | None:
+def judged(
+    one: Proposal, said: str, known: Mapping[str, Fact], *, is_untrusted: bool = False
+) -> Literal["keep", "review"] | None:
     """Whether a proposal is what the owner says of their own accord; None if it is not.
 
     Of an answer that is untrusted, only what has every word of theirs is believed.
@@ -479,7 +482,8 @@ def judged(one: Proposal, said: str, *, is_untrusted: bool = False) -> Literal["
     found = _found(one, said)
     if not found or {passage.reason for passage in found} - {None, "uncertain"}:
         return None
-    words = " ".join(passage.text for passage in found)
+    others = [known[label].content for label in one.of if label in known]
+    words = " ".join(without_denied(passage.text, others) for passage in found)
     share, denies = share_said(one.fact, words), denies_alike(one.fact, words)
     is_sure = (
         one.sure and denies is True and share >= _SURE and all(passage.reason is None for passage in found)
