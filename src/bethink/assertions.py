@@ -327,11 +327,7 @@ def speaks_of_self(content: str, sentence: str) -> bool:
     if _marks("mine").search(sentence) or _in_first_person(content, sentence):
         return True
     # Japanese leaves out who speaks of themselves.
-    return bool(
-        _UNSPACED.search(sentence)
-        and _marks("unnamed").search(sentence)
-        and not _marks("relative").search(sentence)
-    )
+    return names_writer(sentence) and _marks("relative").search(sentence) is None
 
 
 def mixes_people_up(content: str, quote: str) -> bool:
@@ -358,10 +354,8 @@ def tells_mistake(text: str) -> bool:
 
 def names_writer(sentence: str) -> bool:
     """Whether a sentence names its writer, or leaves them out as Japanese does."""
-    return bool(
-        _marks("mine").search(sentence)
-        or (_UNSPACED.search(sentence) and (_marks("unnamed").search(sentence)))
-    )
+    unnamed = _UNSPACED.search(sentence) and _marks("unnamed").search(sentence)
+    return bool(_marks("mine").search(sentence) or unnamed)
 
 
 def fits_owner(content: str) -> bool:

@@ -23,8 +23,6 @@ from bethink.search.analysis import Analyzer
 
 COMMON_WORDS = frozenset((Path(__file__).parent / "search/common_words.txt").read_text("utf-8").split())
 """Words of everyday English: one of them alone gives nothing away."""
-
-
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*\s+|[。！？]+\s*|\n+")
 _ASCII_WORD = re.compile("[a-z0-9]+")
 _BLOCK = re.compile(r"\n\s*\n")

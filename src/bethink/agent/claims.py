@@ -407,20 +407,12 @@ def place_of(claim: ClaimUnbacked, text: str) -> UnbackedRef:
 
 _MOST_WORDS: Final = 40
 """A longer question tells of its own what it is about."""
-
-
 _MOST_ANSWER_CHARS: Final = 1_000
 """A longer answer tells something."""
-
-
 _MOST_NEW: Final = 0.5
 """Of the words of a sentence: if more are new, it tells something."""
-
-
 _LIKE_IT: Final = 5
 """Memories that are looked at for what an answer says."""
-
-
 _NEGATED: Final = re.compile(
     r"\b(?:not|no|nothing|none|never|unknown|unsure|cannot|\w+n['’]t|dont|nicht|nichts|kein\w*|pas|rien|aucune?"
     r"|nada|ning[uú]n\w*|non|nulla|nessun\w*|não|nenhum\w*|niet|niets|geen|nie|нет|не|ничего|немає|yok|değil"

@@ -305,8 +305,6 @@ def _leave(waiting: deque[FinishedTurn], done: Sequence[FinishedTurn]) -> None:
 
 _TITLE_TOKENS: Final = 1_000
 """A name takes ten; a model that thinks first needs the rest, and others stop by themselves."""
-
-
 _NEAREST: Final = 5
 _TOLD: Final = 0.6
 """An answer that has so much of a fact was given from it."""

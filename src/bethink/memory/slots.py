@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 Fit = Literal["equal", "fuller", "emptier", "apart", "open"]
 """How a value stands to another: `fuller` says all of it and more, `open` cannot be told."""
-
-
 _LONGER_COUNTRIES = (
     "united kingdom,great britain,united states,new zealand,south africa,south korea,north korea,"
     "saudi arabia,sri lanka,costa rica,czech republic,the netherlands,the uk,the us,the usa"

@@ -196,8 +196,6 @@ BASE_FORMS: dict[str, str] = {
     form: base for base, *forms in map(str.split, _FORMS.split(";")) for form in forms
 }
 """The base of an irregular verb's past, of an irregular plural, and one spelling of words that have two."""
-
-
 ANALYSIS = 3
 """Version of what this file makes of a text; rows with another one are analysed anew."""
 
