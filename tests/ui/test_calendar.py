@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.ui.acts import chosen, faults
+from tests.ui.acts import chosen, faults, kept
 from tests.ui.conftest import NewPage
 from tests.ui.running import PICTURES, Served
 
@@ -290,6 +290,25 @@ def test_the_day_on_which_clocks_change_keeps_its_hours(calendar: Served, page: 
     page.keyboard.press("Alt+ArrowRight")
     expect(page.get_by_text("“Brunch” is on Sunday 28 March, 10:00 to 12:00")).to_be_visible()
     assert calendar.get(f"/calendar/events/{event['id']}")["start"] == "2027-03-28T10:00:00+02:00"
+
+
+def test_that_there_is_nothing_is_said_once_these_days_are_read(calendar: Served, page: Page) -> None:
+    _event(calendar, "Choir", f"{_WEEK}T19:00:00", f"{_WEEK}T20:00:00")
+    page.goto(f"{calendar.url}/calendar/agenda/{_WEEK}")
+    expect(_shown(page, "Choir")).to_be_visible()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/calendar/events?*", hold)
+    page.get_by_role("button", name="Show the next 30 days").click()
+    reading = kept(page, held)
+    expect(_shown(page, "Choir")).to_have_count(0)
+    nothing = page.get_by_text("Nothing in the next 30 days")
+    expect(nothing).to_have_count(0)
+    reading.continue_()
+    expect(nothing).to_be_visible()
 
 
 def test_on_a_phone_the_agenda_comes_first(calendar: Served, new_page: NewPage) -> None:

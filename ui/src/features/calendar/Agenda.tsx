@@ -11,7 +11,9 @@ import { addDays, type Day, dateOf, dayOf, plainDay, range } from "../../service
 import styles from "./Calendar.module.css";
 import { AGENDA_DAYS, type ViewProps } from "./views";
 
-export function Agenda({ all, day, onOpen, onDay, changes }: ViewProps) {
+/** That there is nothing is said once it `isRead`. */
+export function Agenda(props: ViewProps & { isRead: boolean }) {
+  const { all, day, onOpen, onDay, changes, isRead } = props;
   const list = useRef<HTMLDivElement>(null);
   useListKeys(list, {});
   const days = range(day, AGENDA_DAYS)
@@ -30,7 +32,7 @@ export function Agenda({ all, day, onOpen, onDay, changes }: ViewProps) {
       {days.map((each) => (
         <AgendaDay key={each.day} {...each} onOpen={onOpen} />
       ))}
-      {days.length === 0 && (
+      {days.length === 0 && isRead && (
         <Empty
           icon={CalendarPlus}
           title={t("Nothing in the next {AGENDA_DAYS} days", { AGENDA_DAYS })}

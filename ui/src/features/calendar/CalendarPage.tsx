@@ -95,7 +95,7 @@ export function CalendarPage({ place }: { place: Place }) {
         {view === "agenda" && !events.isKnown && !events.problem && (
           <Skeleton lines={6} label={t("Loading the events")} />
         )}
-        {view === "agenda" && events.isKnown && <Agenda {...given} />}
+        {view === "agenda" && events.isKnown && <Agenda {...given} isRead={events.isRead} />}
       </div>
       {place.event && (
         <OpenEvent

@@ -10,9 +10,10 @@ import { useRead } from "../../services/useRead";
 export function useEvents(first: Day, last: Day) {
   const { plannerNews } = useApp();
   const ask = useCallback(
-    (signal: AbortSignal) => {
+    async (signal: AbortSignal) => {
       const start = rfc3339(dateOf(first));
-      return calendarApi.events({ start, end: rfc3339(dateOf(addDays(last, 1))) }, signal);
+      const end = rfc3339(dateOf(addDays(last, 1)));
+      return { ...(await calendarApi.events({ start, end }, signal)), first, last };
     },
     [first, last],
   );
@@ -28,7 +29,10 @@ export function useEvents(first: Day, last: Day) {
       })),
     [change],
   );
-  return { all, isKnown: value !== null, more: value?.more === true, problem, read, look, replace };
+  // What is shown is of these days, not of those before.
+  const isRead = value?.first === first && value.last === last;
+  const more = isRead && value.more === true;
+  return { all, isKnown: value !== null, isRead, more, problem, read, look, replace };
 }
 
 export type Events = ReturnType<typeof useEvents>;
