@@ -19,6 +19,8 @@ from pydantic import BaseModel, SecretStr
 
 from bethink import errors, events
 from bethink.agent.tool_selection import search_tool as search_all_tools
+from bethink.calendar import service as calendar_service
+from bethink.calendar_sync import caldav_objects, sync
 from bethink.documents.passages import PassageLimits
 from bethink.documents.reading.extraction import Extraction
 from bethink.images.factory import Exchange, OpenAiImages
@@ -26,6 +28,7 @@ from bethink.internet.connect import connect_internet
 from bethink.messages import Attachment
 from bethink.recall.passages import Passages
 from bethink.settings import ALIASES, ENV_PREFIX, Settings
+from bethink.tasks import service as task_service
 from bethink.tool import tools_in
 from bethink.tools import artifacts, calendar, schedules, tasks
 from bethink.tools.code import code_tools
@@ -46,6 +49,10 @@ if TYPE_CHECKING:
     from bethink.tool import Tool
 
 _Error = errors.BethinkError
+_WITH_ERRORS = [
+    module.__name__.split(".")[:2] for module in (caldav_objects, sync, calendar_service, task_service)
+]
+"""The features that have errors of their own."""
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 
 _SETTINGS_HEAD = """\
@@ -71,7 +78,8 @@ _ERRORS_HEAD = """\
 Every error has a code that does not change. Over HTTP it is the last part of the problem's `type`,
 `urn:bethink:error:<code>`, with the status below; in a run it is the `code` of `run_failed`, or the `error`
 of a tool's result. The message of an error is often more exact than its meaning here. This page is written
-from `src/bethink/errors.py` by `scripts/reference.py`.
+from `src/bethink/errors.py` and the features' own errors by `scripts/reference.py`. A method that a path does
+not have is `method_not_allowed`, 405.
 """
 
 _EVENTS_HEAD = f"""\
@@ -144,9 +152,14 @@ def errors_page() -> str:
 
 def _tree(error: type[_Error], depth: int = 0) -> Iterator[tuple[int, type[_Error]]]:
     yield depth, error
-    for child in error.__subclasses__():
-        if child.__module__ == errors.__name__:
-            yield from _tree(child, depth + 1)
+    own = [child for child in error.__subclasses__() if child.__module__ == errors.__name__]
+    features = {
+        child.code: child
+        for child in error.__subclasses__()
+        if child.__module__.split(".")[:2] in _WITH_ERRORS and child.code != error.code
+    }
+    for child in (*own, *(features[code] for code in sorted(features))):
+        yield from _tree(child, depth + 1)
 
 
 def events_page() -> str:
@@ -287,7 +300,11 @@ def _meaning(field: FieldInfo) -> str:
 
 
 def _first(error: type[_Error]) -> str:
-    return error().message
+    """What it says by itself, or, where each says its own, what it is."""
+    try:
+        return error().message
+    except TypeError:
+        return inspect.cleandoc(error.__doc__ or "").partition("\n\n")[0]
 
 
 def _quoted(text: str) -> str:

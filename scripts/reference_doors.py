@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 _METHODS = ("get", "post", "patch", "put", "delete")
-_ALWAYS = frozenset({"400", "403", "413", "422", "500", "503"})
+_ALWAYS = frozenset({"400", "401", "403", "413", "422", "429", "500", "503"})
 """Problems that every route may answer with; the page says so once."""
 
 _FRAMEWORK = frozenset({"HTTPValidationError", "ValidationError"})
@@ -50,7 +50,9 @@ also has the exact shapes, the events' among them.
 - Lists come in pages: `cursor` of one page asks for the next; null is the end.
 - Errors are `application/problem+json`: `type` is `urn:bethink:error:<code>`, `detail` says what happened
   and what to do, `errors` names each part of the request that is not valid.
-- Any route can answer the problems 400, 403, 413, 422, 500 and 503; further ones are named with the route.
+- Any route can answer the problems 400, 401, 403, 413, 422, 429, 500 and 503; further ones are named with
+  the route.
+- Once there are [users](../how-to/users-and-keys.md), requests carry a key: `Authorization: Bearer bk_…`.
 - Requests must name this machine (`127.0.0.1`, `localhost`) and must not come from another site's page.
 - An answer streams as server-sent events. Each has an `id`, its position, and `data`, an event as
   JSON; the last is `data: [DONE]`. If a stream ends without it, continue at `GET /runs/{run}/events`

@@ -48,11 +48,23 @@ def references(part: object) -> set[str]:
             return set()
 
 
-async def test_the_document_describes_every_event_and_refers_to_nothing_that_is_missing() -> None:
+async def test_the_openapidescribes_every_event_and_refers_to_nothing_that_is_missing() -> None:
     schemas = (openapi := await document())["components"]["schemas"]
     kinds = {schema.__struct_config__.tag for schema in get_args(Event)}
     assert set(schemas["Event"]["discriminator"]["mapping"]) == kinds
     assert references(openapi) <= {f"#/components/schemas/{name}" for name in schemas}
+
+
+async def test_the_document_says_how_a_key_is_sent_and_what_any_route_answers_without_it_or_too_often() -> (
+    None
+):
+    openapi = await document()
+    assert openapi["security"] == [{"key": []}, {}]
+    scheme = openapi["components"]["securitySchemes"]["key"]
+    assert (scheme["type"], scheme["scheme"]) == ("http", "bearer")
+    for methods in openapi["paths"].values():
+        for each in methods.values():
+            assert {"401", "429"} <= each["responses"].keys()
 
 
 async def test_every_route_documents_its_problems_and_every_operation_has_a_name_of_its_own() -> None:
@@ -86,7 +98,7 @@ expected-statuses = ["2xx", "3xx", "4xx", "503"]
 
 
 @pytest.mark.timeout(300)
-async def test_the_server_keeps_what_its_document_says(tmp_path: Path) -> None:
+async def test_the_server_keeps_what_its_openapisays(tmp_path: Path) -> None:
     async with running(tmp_path / "data") as bethink:
         # It gives the document ten seconds, and a busy machine may need more for the first one.
         await anyio.Path(tmp_path / "openapi.json").write_bytes(

@@ -233,6 +233,8 @@ async def test_who_supervises_is_told_without_a_key_whether_it_lives_and_is_read
     async with open_door() as door:
         await door.house.app.accounts.register.add_user("ann")
         answers = [await door.http.get(path) for path in ("/livez", "/readyz")]
+        heads = [await door.http.head(path) for path in ("/livez", "/readyz", "/health")]
+    assert [each.status_code for each in heads] == [200] * 3
     assert [(each.status_code, each.json()) for each in answers] == [
         (200, {"status": "ok", "message": None})
     ] * 2

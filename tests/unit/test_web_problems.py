@@ -69,6 +69,17 @@ async def test_a_wrong_method_names_the_right_ones(method: str, path: str, allow
 
 
 @pytest.mark.parametrize(
+    "body", ['{"content": "Café"}'.encode("latin-1"), b"\x1f\x8b\x08{}", b'{"n": ' + b"9" * 5_000 + b"}"]
+)
+@pytest.mark.parametrize("path", ["/memories", "/v1/chat/completions"])
+async def test_a_body_in_another_encoding_is_told_which_one_is_read(path: str, body: bytes) -> None:
+    async with open_door() as door:
+        answer = await door.http.post(path, content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert "The body cannot be read: send JSON as UTF-8, not compressed." in answer.text
+
+
+@pytest.mark.parametrize(
     ("body", "media_type", "reason"),
     [
         (b'{"content": ', "application/json", "this is not JSON: Expecting value at character 12"),

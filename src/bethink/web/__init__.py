@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from bethink.app import App
 
 _REFERENCE = "#/components/schemas/{name}"
+_KEY = {"type": "http", "scheme": "bearer", "description": "A key, `bk_…`; none while there are no users."}
 _FEATURES = (
     health,
     metrics,
@@ -92,6 +93,7 @@ class _Web(FastAPI):
         faults = problem.pop("$defs") | conflict.pop("$defs")
         schemas = document.setdefault("components", {}).setdefault("schemas", {})
         event["description"] = "The events of a run; readers show or skip unknown kinds."
+        document["components"]["securitySchemes"], document["security"] = {"key": _KEY}, [{"key": []}, {}]
         schemas |= faults | {"Problem": problem, "VaultConflict": conflict, "Event": event} | parts
         return document
 
@@ -107,7 +109,7 @@ def create_rooms() -> ASGIApp:
         title="Bethink",
         version=__version__,
         summary="An agent with a memory that its owner can read, correct, undo and export.",
-        responses=documented(400, 403, 413, 422, 500, 503),
+        responses=documented(400, 401, 403, 413, 422, 429, 500, 503),
         generate_unique_id_function=lambda route: route.name,
         **BARE,
     )

@@ -200,6 +200,7 @@ class ModelProbe:
                 await anyio.sleep(_PROBE_EVERY_S)
 
 
+@router.head("/health", include_in_schema=False)
 @router.get("/health", responses={503: {"model": Health, "description": "The store cannot be read"}})
 async def get_health(app: Served, caller: Anybody, request: Request, response: Response) -> Health:
     """How each part is."""
@@ -236,12 +237,14 @@ async def get_health(app: Served, caller: Anybody, request: Request, response: R
     return Health(status="degraded" if is_degraded else "ok", version=__version__, parts=parts)
 
 
+@router.head("/livez", include_in_schema=False)
 @router.get("/livez")
 async def get_livez() -> Probed:
     """Whether the process answers at all; whoever supervises it starts it anew if not."""
     return Probed(status="ok")
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", responses={503: {"model": Probed, "description": "Requests go elsewhere for now"}})
 async def get_readyz(app: Served, response: Response) -> Probed:
     """Whether requests may be sent here: what is stored can be read, and it is not about to stop."""

@@ -169,6 +169,8 @@ async def _framework(request: Request, error: HTTPException) -> Response:
             allowed = ", ".join(_methods(request))
             detail = f"{request.method} does not exist for {path}; there is {allowed}."
             return problem(405, "method_not_allowed", detail, headers={"Allow": allowed})
+        case 400 if error.__cause__ is not None:
+            return problem(400, BadInput.code, "The body cannot be read: send JSON as UTF-8, not compressed.")
         case _:
             code = _CODES.get(status, f"http_{status}")
             return problem(status, code, str(error.detail), headers=error.headers)

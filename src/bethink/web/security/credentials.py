@@ -38,24 +38,15 @@ def _rule(methods: str, path: str, *rights: str) -> _Rule:
 
 
 _RULES: Sequence[_Rule] = (
-    _rule("*", r"/users(/.*)?", ADMIN),
-    _rule("*", r"/metrics", ADMIN),
-    _rule("POST", r"/mcp-servers/.*", ADMIN),
-    _rule("PUT", r"/mcp-servers/.*", ADMIN),
-    _rule("DELETE", r"/mcp-servers/.*", ADMIN),
+    _rule("*", r"/(users(/.*)?|metrics|settings/changes|models/.*|backups)", ADMIN),
+    _rule("GET", r"/mcp-servers/.*", READ),
+    _rule("*", r"/mcp-servers/.*", ADMIN),
     _rule("PATCH", r"/settings", ADMIN),
-    _rule("*", r"/settings/changes", ADMIN),
-    _rule("*", r"/models/.*", ADMIN),
-    _rule("*", r"/backups", ADMIN),
     _rule("POST", r"/setup", ADMIN),
     # A folder of this machine is read with the rights of the server.
     _rule("POST", r"/documents/folders", ADMIN),
-    # Each call of a tool is judged by its own effect.
-    _rule("*", r"/mcp", *_ANY),
-    _rule("*", r"/session", *_ANY),
-    # What is granted is no more than who grants it has.
-    _rule("*", r"/authorize", *_ANY),
-    _rule("*", r"/health", *_ANY),
+    # Each call of a tool is judged by its own effect, and what is granted is no more than who grants it has.
+    _rule("*", r"/(mcp|session|authorize|health)", *_ANY),
     _rule("POST", r"/conversations(/[^/]+/(chat|files))?", CHAT),
     _rule("POST", r"/runs/[^/]+/cancel", CHAT),
     _rule("POST", r"/vault/ask", CHAT),
