@@ -129,6 +129,24 @@ async def test_a_small_window_loses_nothing_to_the_summary_and_keeps_the_last_tu
     assert all("An answer to" in one.messages[-2].content for one in chats)
 
 
+async def test_a_summary_is_made_anew_of_all_that_is_left_after_forgetting() -> None:
+    llm = ScriptedLlm(_talks, context_tokens=4_096)
+    async with open_house(llm, extraction="off", recall_limit=0, tools_enabled=False) as house:
+        conversation = await house.new()
+        await house.say("I owe Pat 40 euros", conversation)
+        for number in range(40):
+            await house.say(f"Topic{number:02} is a plan", conversation)
+        fact = await house.app.memory.add(house.me, NewFact("The user owes Pat 40 euros"))
+        await house.app.forgetting.forget(house.me, [fact.fact.id])
+        assert await told_in_short(house) == []
+        before = len(llm.requests)
+        events = await house.say("Topic99 is a plan", conversation)
+    assert [event for event in events if isinstance(event, Warned)] == []
+    seen = " ".join(message.content for one in llm.requests[before:] for message in one.messages)
+    assert all(f"Topic{number:02}" in seen for number in range(40))
+    assert "Pat" not in seen
+
+
 async def test_a_summary_that_repeats_itself_is_not_used() -> None:
     loop = "They talked about the garden and the pond and the hedge, and then they talked on about it. "
     async with open_house(ScriptedLlm(["A1", "A2", loop * 40, "A3"]), **LONG) as house:

@@ -68,7 +68,8 @@ _READ_SHARE: Final = 0.75
 """Of the model's window, what one request for a summary takes: the rest is for counting otherwise."""
 _KEPT_SHARE, _SUMMARY_SHARE = 0.5, 0.3
 """Of the room for history, what stays word for word, and the summary: so it is done every so many turns."""
-_MOST_REQUESTS: Final = 4
+_MOST_REQUESTS, SUMMARISED_WINDOWS = 8, 4
+"""Made at once for one summary, and what they read at most, in windows of the model."""
 _REPEATED_CHARS: Final = 160
 """Longer than what proposals of one shape have in common."""
 _REPEATS: Final = 4

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from bethink.agent.client_tools import check_first, client_tools
-from bethink.agent.completion import Summaries, keep_summary
+from bethink.agent.completion import SUMMARISED_WINDOWS, Summaries, keep_summary
 from bethink.agent.loop import Loop
 from bethink.agent.policy import NO_READ, NO_WRITE, READ_ONLY, Policy
 from bethink.agent.recorder import Recorder
@@ -423,7 +423,10 @@ class RunStarter:
         room = loop.llm.context_tokens if loop else 0
         if not held.record.count or not room:
             return Earlier()
-        earlier = await self.stored.history(principal, held.record, tokens=room)
+        # What a summary is made of, if there is none (any more), fills more than a window.
+        is_summarised = loop is not None and loop.summaries is not None and loop.summaries.settings.summaries
+        windows = SUMMARISED_WINDOWS if is_summarised else 1
+        earlier = await self.stored.history(principal, held.record, tokens=windows * room)
         if reader_filter is None or not (earlier.messages or earlier.summary):
             return earlier
         messages, summary = await reader_filter.history(earlier.messages, earlier.summary)
