@@ -38,6 +38,15 @@ conversation <1>
 """)
 
 
+def test_of_a_change_the_fact_that_holds_and_the_one_that_it_replaced_are_told_apart(
+    bethink: CommandLine,
+) -> None:
+    bethink("chat", PARIS)
+    told = masked(bethink("chat", "I live in Berlin").err).splitlines()
+    assert "memory updated: Changed: User lives in Berlin. (undo: bethink memory undo superseded:<1>)" in told
+    assert "memory updated: Replaced: User lives in Paris." in told
+
+
 def test_a_conversation_goes_on_by_its_id_or_as_the_last_one(bethink: CommandLine) -> None:
     first = bethink("chat", "hello").conversation
     assert bethink("chat", "hello again", "--conversation", first).conversation == first

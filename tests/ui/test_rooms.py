@@ -174,6 +174,23 @@ def test_a_chosen_theme_stays(served: Served, page: Page) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
 
 
+def test_the_memory_that_was_replaced_is_told_apart_from_the_one_that_holds(
+    served: Served, page: Page
+) -> None:
+    page.goto(served.url)
+    lines = page.get_by_role("dialog").get_by_role("listitem")
+    for city in ("Turin", "Genoa"):
+        say(page, f"I live in {city}")
+        expect(page.get_by_text(f"Memory stored: User lives in {city}.")).to_be_visible()
+        expect(page.get_by_role("button", name="Memory updated").last).to_be_visible()
+    page.get_by_role("button", name="Memory updated").last.click()
+    new, old = lines.filter(has_text="Genoa"), lines.filter(has_text="Turin")
+    expect(new).to_contain_text("Changed")
+    expect(new.get_by_role("button", name="Undo: User lives in Genoa.")).to_be_visible()
+    expect(old).to_contain_text("Replaced")
+    expect(old.get_by_role("button")).to_have_count(0)
+
+
 def test_every_page_is_accessible(served: Served, new_page: NewPage) -> None:
     served.post("/memories", {"content": "Has a red bicycle"})
     # With all that moves, as most people have it.

@@ -257,7 +257,7 @@ class Words:
     def _show_memory(self, event: MemoryRecalled | MemoryChanged | MemoryUsed) -> None:
         match event:
             case MemoryChanged():
-                self.screen.note(memory_updated(event.change, event.text, event.undo))
+                self.screen.note(memory_updated(event.change, event.text, ids=event.ids, undo=event.undo))
             case MemoryRecalled(items=items):
                 self._given |= {item.id: item for item in items}
                 self._show_texts("memory recalled", [item.id for item in items])
@@ -304,8 +304,11 @@ def renderer_of(screen: Screen, *, is_verbose: bool) -> Renderer:
     return JsonLines(screen) if screen.is_data else Words(screen, is_verbose=is_verbose)
 
 
-def memory_updated(change: str, text: str, undo: str | None) -> str:
+def memory_updated(change: str, text: str, *, ids: Sequence[str], undo: str | None) -> str:
     """The line that tells a change of memory."""
+    made, _, new = (undo or "").partition(":")
+    if made == "superseded" and new not in ids:
+        return f"memory updated: Replaced: {one_line(text)}"
     family = "vault" if undo and undo.startswith(PAGE) else "memory"
     how = f" (undo: bethink {family} undo {undo})" if undo else ""
     return f"memory updated: {CHANGES.get(change, change)}: {one_line(text)}{how}"

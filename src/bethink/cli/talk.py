@@ -214,7 +214,7 @@ class TerminalTalk:
         for ref in self._changes()[len(told) :]:
             for fact in self.session.mine(app.memory.get, ref.ids):
                 text = fact.content if fact else ""
-                self.session.screen.note(memory_updated(ref.change, text, ref.undo))
+                self.session.screen.note(memory_updated(ref.change, text, ids=ref.ids, undo=ref.undo))
 
     def _changes(self) -> Sequence[ChangedRef]:
         return [ref for stored in self._newest(1) for ref in stored.changed]

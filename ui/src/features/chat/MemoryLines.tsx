@@ -152,11 +152,14 @@ export function ChangeLine({ change, undone, session }: ChangeProps) {
   const text = useChangedText(change);
   const token = change.undo;
   const isUndone = Boolean(token && undone.has(token));
+  const [made, by = ""] = token?.split(":") ?? [];
+  const isReplaced = made === "superseded" && !change.ids.includes(by);
+  const became = isReplaced ? t("Replaced") : changeName(change.change);
   return (
     <li className={isUndone ? styles.undone : ""}>
       <span>{text}</span>
-      <small>{isUndone ? t("Undone") : changeName(change.change)}</small>
-      {token && !isUndone && (
+      <small>{isUndone ? t("Undone") : became}</small>
+      {token && !isUndone && !isReplaced && (
         <IconButton
           icon={Undo2}
           size={15}
