@@ -263,6 +263,7 @@ def test_on_the_board_tasks_are_carried_by_mouse_and_by_keys(served: Served, pag
     expect(_row(page, "Three").get_by_role("link")).to_be_focused()
     page.keyboard.press("ArrowDown")
     expect(_row(page, "Two").get_by_role("link")).to_be_focused()
+    expect(page.get_by_text("“Three” is in In progress")).to_be_visible()
     page.reload()
     expect(doing.locator("[data-row]").first).to_contain_text("Three")
 
@@ -319,6 +320,45 @@ def test_a_card_that_keys_carry_twice_at_once_is_in_one_column_alone_all_the_tim
     assert page.evaluate("globalThis.most") == 1
     page.reload()
     expect(_column(page, "Blocked").locator("[data-row]")).to_have_count(1)
+
+
+def test_moves_of_several_cards_are_each_shown_once_and_kept_in_order(served: Served, page: Page) -> None:
+    for title in ("One", "Two", "Three"):
+        _task(served, title)
+    page.goto(f"{served.url}/tasks/board")
+    doing = _column(page, "In progress")
+    expect(_column(page, "To do").locator("[data-row]")).to_have_count(3)
+    page.evaluate(
+        """() => {
+            globalThis.twice = 0;
+            const look = () => {
+                const cards = [...document.querySelectorAll("[data-status] [data-row]")];
+                globalThis.twice += cards.length - new Set(cards.map((card) => card.dataset.row)).size;
+            };
+            new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+        }"""
+    )
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if route.request.method == "PATCH" and not held:
+            held.append(route)
+        else:
+            route.fallback()
+
+    page.route("**/tasks/*", hold)
+    for number, title in enumerate(("One", "Two", "Three"), 1):
+        _carry(page, _row(page, title), doing)
+        expect(doing.locator("[data-row]")).to_have_count(number)
+    held[0].fallback()
+    for title in ("One", "Two", "Three"):
+        expect(page.get_by_text(f"“{title}” is in In progress")).to_be_visible()
+    expect(doing.locator("li[class*=draft]")).to_have_count(0)
+    order = doing.locator("[data-row]").all_inner_texts()
+    assert page.evaluate("globalThis.twice") == 0
+    page.reload()
+    expect(doing.locator("[data-row]")).to_have_count(3)
+    assert doing.locator("[data-row]").all_inner_texts() == order
 
 
 def test_the_board_of_a_phone_begins_with_the_first_column_that_has_tasks(

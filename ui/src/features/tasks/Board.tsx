@@ -17,56 +17,51 @@ type BoardProps = ListProps & { filter: TaskFilter };
 
 export function Board({ filter, changes, selection, current, onOpen }: BoardProps) {
   const board = useRef<HTMLDivElement>(null);
-  /** The columns as the server tells them, and as they are shown: with what is carried at its new place. */
-  const known = useRef(new Map<Status, readonly Task[]>());
+  /** The columns as they are shown: with what was carried at its new place. */
   const shown = useRef(new Map<Status, readonly Task[]>());
   /** The task that keys carry: the focus goes with it, whichever column it comes up in. */
   const followed = useRef<string | null>(null);
   const phone = useMedia(PHONE);
   const unread = useRef(new Set(columns.map(({ status }) => status)));
+  /** What the pointer carries, and moves that are not written yet, or not read again. */
   const [drop, setDrop] = useState<Drop | null>(null);
-  const moves = useRef(Promise.resolve());
-  const find = (lists: typeof known, id: string | undefined) =>
-    [...lists.current.values()].flat().find((each) => each.id === id);
-  const write = async ({ task: { id }, status, before }: Drop) => {
-    const task = find(known, id);
-    if (!task) return;
-    const last = known.current.get(status)?.findLast((each) => each.id !== id);
-    const position = before ? { before } : last ? { after: last.id } : undefined;
-    await changes.change(
-      task,
-      { status, ...(position ? { position } : {}) },
-      t("“{title}” is in {column}", { title: task.title, column: statusName(status) }),
-    );
-  };
+  const [placed, setPlaced] = useState<readonly Drop[]>([]);
+  const moves = useRef<Promise<unknown>>(Promise.resolve());
+  const find = (id: string | undefined) =>
+    [...shown.current.values()].flat().find((each) => each.id === id);
   /** Shows it there at once, and writes it once the moves before it are written. */
   const place = (to: Drop) => {
-    setDrop(to);
+    const { task, status, before } = to;
+    const last = shown.current.get(status)?.findLast(({ id }) => id !== task.id);
+    const position = before ? { before } : last ? { after: last.id } : undefined;
+    const said = t("“{title}” is in {column}", { title: task.title, column: statusName(status) });
+    setDrop(null);
+    setPlaced((now) => [...now, to]);
     moves.current = moves.current
-      .then(() => write(to))
-      .finally(() => setDrop((now) => (now === to ? null : now)));
+      .then(() => changes.change(task, { status, ...(position ? { position } : {}) }, said))
+      .finally(() => setPlaced((now) => now.filter((each) => each !== to)));
   };
-  const drag = useDrag<Task>({
+  const drag = useDrag<Drop>({
     take: ({ target }) => {
       const part = target as Element;
       if (part.closest("button, input, select, label")) return null;
-      return find(known, part.closest<HTMLElement>("[data-row]")?.dataset.row) ?? null;
+      const task = find(part.closest<HTMLElement>("[data-row]")?.dataset.row);
+      return task ? { task, status: task.status, before: nextOf(shown.current, task) } : null;
     },
-    move: (task, { x, y }) => {
+    move: ({ task }, { x, y }) => {
       const to = placeUnder(x, y, task.id);
       if (to) setDrop({ task, ...to });
     },
-    drop: (task, { x, y }) => {
+    drop: ({ task, ...from }, { x, y }) => {
       const to = placeUnder(x, y, task.id);
-      if (to && (to.status !== task.status || to.before !== nextOf(known.current, task)))
-        place({ task, ...to });
+      if (to && (to.status !== from.status || to.before !== from.before)) place({ task, ...to });
       else setDrop(null);
     },
     leave: () => setDrop(null),
   });
   const press = (event: KeyboardEvent) => {
     const row = (event.target as Element).closest<HTMLElement>("[data-row]");
-    const task = find(shown, row?.dataset.row);
+    const task = find(row?.dataset.row);
     if (!task || !event.key.startsWith("Arrow")) return;
     event.preventDefault();
     if (!event.altKey) return focusBeside(board.current, row, across(event.key));
@@ -88,7 +83,7 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
     column?.scrollIntoView({ inline: "center", block: "nearest", behavior: "instant" });
   };
   const act = (work: (task: Task) => unknown) => (id: string) => {
-    const task = find(known, id);
+    const task = find(id);
     if (task) work(task);
   };
   useListKeys(board, {
@@ -115,13 +110,12 @@ export function Board({ filter, changes, selection, current, onOpen }: BoardProp
           status={status}
           label={label}
           filter={filter}
-          drop={drop}
+          drops={drop ? [...placed, drop] : placed}
           current={current}
           changes={changes}
           selection={selection}
           onOpen={onOpen}
           onShown={(tasks, items) => {
-            known.current.set(status, tasks.items);
             shown.current.set(status, items);
             if (tasks.isKnown) begin(status);
             if (items.some(({ id }) => id === followed.current)) follow();

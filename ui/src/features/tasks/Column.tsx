@@ -14,14 +14,13 @@ type ColumnProps = ListProps & {
   status: Status;
   label: string;
   filter: TaskFilter;
-  drop: Drop | null;
+  drops: readonly Drop[];
   /** What is known of it, and what is shown. */
   onShown: (tasks: Tasks, items: readonly Task[]) => void;
 };
 
-/** The tasks with the one that is carried at the place where it would be put. */
-function withDrop(items: readonly Task[], status: Status, drop: Drop | null): readonly Task[] {
-  if (!drop) return items;
+/** The tasks with one that is carried at the place where it would be put. */
+function withDrop(items: readonly Task[], status: Status, drop: Drop): readonly Task[] {
   const others = items.filter(({ id }) => id !== drop.task.id);
   if (drop.status !== status) return others;
   const at = others.findIndex(({ id }) => id === drop.before);
@@ -33,9 +32,9 @@ const CARDS = 50;
 
 /** A column of the board. */
 export function Column(props: ColumnProps) {
-  const { status, label, filter, drop, current, changes, selection, onOpen, onShown } = props;
+  const { status, label, filter, drops, current, changes, selection, onOpen, onShown } = props;
   const tasks = useTasks({ ...queryOf({ ...filter, status }), order: "position", limit: CARDS });
-  const items = withDrop(tasks.items, status, drop);
+  const items = drops.reduce((now, drop) => withDrop(now, status, drop), tasks.items);
   useEffect(() => onShown(tasks, items));
   return (
     <section className={styles.column} data-status={status} aria-label={label}>
@@ -45,7 +44,10 @@ export function Column(props: ColumnProps) {
       {tasks.problem && <ProblemNotice problem={tasks.problem} onRetry={() => void tasks.read()} />}
       <ul className="scroll" aria-label={t("Tasks: {label}", { label })}>
         {items.map((task) => (
-          <li key={task.id} className={task.id === drop?.task.id ? styles.draft : ""}>
+          <li
+            key={task.id}
+            className={drops.some((drop) => drop.task.id === task.id) ? styles.draft : ""}
+          >
             <TaskRow
               task={task}
               changes={changes}
