@@ -7,6 +7,7 @@ import json
 import pytest
 
 from benchmarks.stand_ins.scripted_process import ScriptedProcess
+from bethink.cli.talk import TerminalTalk
 from bethink.llm.scripted import Rule
 from tests.command_line import CommandLine, play
 
@@ -35,6 +36,20 @@ def test_one_question_waits_for_what_it_tells(bethink: CommandLine, scripted: Sc
     assert ended.out == "I see.\n"
     assert "memory updated: Suggested: User plays the cello" in ended.err
     assert listed(bethink, "suggested") == ["User plays the cello"]
+
+
+def test_what_was_learnt_before_anybody_waited_for_it_is_told(
+    bethink: CommandLine, scripted: ScriptedProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = TerminalTalk.wait_for_facts
+
+    def late(talk: TerminalTalk) -> None:
+        talk.session.call(talk.session.app.post_turn.finished)
+        wait(talk)
+
+    monkeypatch.setattr(TerminalTalk, "wait_for_facts", late)
+    ended = suggesting(bethink, scripted, "User plays the cello")("chat", "I play the cello")
+    assert ended.err.count("memory updated: Suggested: User plays the cello") == 1
 
 
 def test_suggestions_are_listed_and_decided_by_their_ids(

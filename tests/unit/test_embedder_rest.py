@@ -1,7 +1,8 @@
-"""Long jobs of the embedder give way to questions."""
+"""Long jobs of the embedder give way to questions, which do not wait for ever for its model."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from bethink.embeddings import local
 from bethink.embeddings.local import LocalEmbeddings, LocalSession
 from bethink.embeddings.minilm import MINILM
+from bethink.errors import EmbeddingsUnavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -59,3 +61,26 @@ async def test_a_long_job_ends_however_many_questions_come(monkeypatch: pytest.M
     embeddings = embedder(session)
     await embeddings.embed(["asked"])
     assert len(await embeddings.embed(["one", "two", "three"])) == 3
+
+
+async def test_a_question_does_not_wait_long_for_a_model_that_is_being_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    may_open = threading.Event()
+
+    def opened(*_: object) -> FakeSession:
+        may_open.wait()
+        return FakeSession()
+
+    monkeypatch.setattr(local, "open_session", opened)
+    monkeypatch.setattr(local, "_LOADING_S", 0.0)
+    embeddings = LocalEmbeddings(MINILM, Path())
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(embeddings.load)
+        await anyio.wait_all_tasks_blocked()
+        with pytest.raises(EmbeddingsUnavailable, match="not loaded yet"):
+            await embeddings.embed(["asked"])
+        may_open.set()
+        # A long job waits for it.
+        assert len(await embeddings.embed(["one", "two", "three"])) == 3
+    assert len(await embeddings.embed(["asked again"])) == 1

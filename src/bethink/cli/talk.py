@@ -20,7 +20,7 @@ from bethink.cli.render import STOPPED, Renderer, RunOutcome, memory_updated
 from bethink.cli.terminal import exact, one_line, use_completion, use_history
 from bethink.conversations.records import ChangedRef, Conversation, StoredMessage, checked_content
 from bethink.errors import BadInput, BethinkError, UnknownId
-from bethink.events import Place, QuestionAsked
+from bethink.events import MemoryChanged, Place, QuestionAsked
 from bethink.messages import UserMessage
 from bethink.questions import Action, GivenAnswer, QuestionField, checked
 
@@ -69,6 +69,8 @@ class TerminalTalk:
     renderer: Renderer
     model: str | None = None
     """What `/model` chose; None is the conversation's own, or the settings'."""
+    _told: set[tuple[str, ...]] | None = None
+    """The changes of memory that the last answer told; None if there was none."""
 
     def turn(self, said: str) -> Exit:
         """Say something and show the answer; how it ended.
@@ -201,26 +203,26 @@ class TerminalTalk:
     def wait_for_facts(self) -> None:
         """Let what is done with finished turns end, unless Ctrl-C says not to wait, and tell it."""
         app = self.session.app
-        if not app.post_turn.is_busy:
-            return
-        told = self._changes()
-        self.session.screen.status("… looking for facts to remember; Ctrl-C skips this")
-        try:
-            self.session.call(app.post_turn.finished)
-        except KeyboardInterrupt:
-            return
-        finally:
-            self.session.screen.status("")
-        for ref in self._changes()[len(told) :]:
+        told = {_key(ref) for ref in self._changes()} if self._told is None else self._told
+        if app.post_turn.is_busy:
+            self.session.screen.status("… looking for facts to remember; Ctrl-C skips this")
+            try:
+                self.session.call(app.post_turn.finished)
+            except KeyboardInterrupt:
+                return
+            finally:
+                self.session.screen.status("")
+        for ref in (one for one in self._changes() if _key(one) not in told):
             for fact in self.session.mine(app.memory.get, ref.ids):
-                text = fact.content if fact else ""
-                self.session.screen.note(memory_updated(ref.change, text, ids=ref.ids, undo=ref.undo))
+                words = memory_updated(ref.change, fact.content if fact else "", ids=ref.ids, undo=ref.undo)
+                self.session.screen.note(words)
 
     def _changes(self) -> Sequence[ChangedRef]:
         return [ref for stored in self._newest(1) for ref in stored.changed]
 
     def _watch(self, run: str, after: Place | None = None) -> Exit:
         """Show a run to its end, asking for the decisions that it needs."""
+        self._told = set()
         while True:
             outcome = RunOutcome()
             with self._stoppable(run):
@@ -234,8 +236,10 @@ class TerminalTalk:
         for numbered in batch:
             outcome.take(numbered)
             self.renderer.show(numbered)
-            if isinstance(numbered.event, QuestionAsked):
-                answer_question(self.session, run, numbered.event)
+            if isinstance(event := numbered.event, QuestionAsked):
+                answer_question(self.session, run, event)
+            elif isinstance(event, MemoryChanged) and self._told is not None:
+                self._told.add(_key(event))
 
     @contextmanager
     def _stoppable(self, run: str) -> Generator[None]:
@@ -274,6 +278,10 @@ class TerminalTalk:
                 if isinstance(message, UserMessage) and "\n" not in message.content
             ]
         return lines[::-1]
+
+
+def _key(change: MemoryChanged | ChangedRef) -> tuple[str, ...]:
+    return change.change, *change.ids
 
 
 def _waiting_calls(session: Session, run: str) -> list[WaitingCall]:

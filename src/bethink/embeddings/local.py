@@ -42,6 +42,8 @@ _QUIET_S: Final = 0.1
 """How long a long job rests behind a question: whoever asked goes on to work with the answer."""
 _LONGEST_REST_S: Final = 1.0
 """Between two steps of a long job, however many questions come."""
+_LOADING_S: Final = 10.0
+"""How long a question waits for a model that is being loaded: what is kept then gets its vector later."""
 _WORDS_KEPT: Final = 1 << 15
 """Words whose number of pieces is known: most of a text came lately."""
 _REPAIR: Final = "Search uses words only. Run `make setup` or `bethink doctor --fix` to fetch it"
@@ -191,9 +193,9 @@ class LocalEmbeddings:
         with; between kinds of processors vectors differ by the rounding of int8.
 
         Raises:
-            EmbeddingsUnavailable: see `load`; or the model failed, and is opened anew for the next call.
+            EmbeddingsUnavailable: see `load`; the model failed, or takes too long to load for a question.
         """
-        session = await self._loaded()
+        session = await self._loaded_for(len(texts))
         import numpy as np  # the session has imported it, on its thread
 
         vectors = np.empty((len(texts), self.local.identity.dimensions), dtype=np.float32)
@@ -220,6 +222,12 @@ class LocalEmbeddings:
         end = now + _LONGEST_REST_S
         while (rest := min(self._asked_at + _QUIET_S, end) - anyio.current_time()) > 0:  # noqa: ASYNC110 - by time
             await anyio.sleep(rest)
+
+    async def _loaded_for(self, texts: int) -> LocalSession:
+        is_question = texts <= _QUESTION_TEXTS and self._loading.locked()
+        with anyio.move_on_after(_LOADING_S if is_question else None):
+            return await self._loaded()
+        raise EmbeddingsUnavailable(_NOT_LOADED)
 
     async def _loaded(self) -> LocalSession:
         if self._session is not None:
