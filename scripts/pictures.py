@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from datetime import date, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import sync_playwright
 
 from benchmarks.stand_ins.scripted_process import scripted_process
-from tests.ui.running import FLAGS, ROOT, SCRIPT, Served, bethink, chromium, imported
+from tests.ui.running import FLAGS, ROOT, SCRIPT, Served, bethink, chromium, imported, today
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -112,7 +112,6 @@ Quarters: Graça is quiet, Alfama is near the station. #travel
 
 def fill(served: Served) -> None:
     """Put a little into every room."""
-    today = date.today()  # noqa: DTZ011 - the day of the pictures is that of the machine
     for fact in _FACTS:
         served.post("/memories", {"content": fact})
     imported(served, "Bread without a scale", ["How much flour?", "Three cups for one loaf."])
@@ -134,7 +133,7 @@ def fill(served: Served) -> None:
         (3, 9, "Rowing"),
         (6, 15, "Dentist"),
     ):
-        at = f"{today + timedelta(days=days)}T{hour:02}"
+        at = f"{today() + timedelta(days=days)}T{hour:02}"
         served.post("/calendar/events", {"title": title, "start": f"{at}:00", "end": f"{at}:45"})
     for text, when, action in (
         ("Stretch your legs", "every day at 15:00", "remind"),

@@ -12,13 +12,13 @@ from blockbuster import BlockBuster
 from playwright.sync_api import Browser, BrowserContext, Frame, Page, expect, sync_playwright
 
 from benchmarks.stand_ins.scripted_process import scripted_process
-from tests.ui.running import FLAGS, SCRIPT, Served, bethink, chromium
+from tests.ui.running import FLAGS, SCRIPT, ZONE, Served, bethink, chromium
 from tests.ui.vaulted import Vaulted
 
 NewPage = Callable[..., Page]
 _OWNER: dict[str, Any] = {
     "locale": "en-GB",
-    "timezone_id": "Europe/Paris",
+    "timezone_id": ZONE,
     "service_workers": "block",
     "reduced_motion": "reduce",
 }

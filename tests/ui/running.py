@@ -11,8 +11,10 @@ import urllib.request
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from tests.postgres_server import database_of
 from tests.warm import Started, start
@@ -37,10 +39,17 @@ FLAGS = (
     "--js-flags=--no-maglev,--no-turbofan,--no-script-streaming",
 )
 COMMAND = "import sys\nfrom bethink.cli import main\nsys.exit(main())"
+ZONE = "Europe/Paris"
+"""The pages' own and the server's: what is said in words means the same on both sides."""
 _PORTS: list[socket.socket] = []
 """Sockets that keep the ports at which no server listens now."""
 _START_S = 120
 """How long it may take to answer on a machine that does much else; one that ends is not waited for."""
+
+
+def today() -> date:
+    """The day at the pages and the server, which may be another one on this machine."""
+    return datetime.now(ZoneInfo(ZONE)).date()
 
 
 def chromium() -> str | None:
@@ -113,8 +122,7 @@ def bethink(
         # And be asked for facts once more after each.
         "BETHINK_EXTRACTION": "off",
         "BETHINK_PORT": str(port.getsockname()[1]),
-        # The pages' own: what is said in words means the same on both sides.
-        "BETHINK_TIME_ZONE": "Europe/Paris",
+        "BETHINK_TIME_ZONE": ZONE,
         **database_of(data),
         **settings,
         "BETHINK_MODELS_DIR": os.environ.get("BETHINK_MODELS_DIR", str(ROOT / ".models")),

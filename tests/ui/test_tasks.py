@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from datetime import date, timedelta
+from datetime import timedelta
 
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.ui.acts import chosen, faults, kept
 from tests.ui.conftest import NewPage
-from tests.ui.running import PICTURES, Served
+from tests.ui.running import PICTURES, Served, today
 
 pytestmark = [pytest.mark.timeout(90), pytest.mark.requirement("R154")]
 
@@ -27,7 +27,7 @@ def _task(served: Served, title: str, **fields: object) -> str:
 
 
 def _in(days: int) -> str:
-    return (date.today() + timedelta(days=days)).isoformat()  # noqa: DTZ011 - the page's clock is this machine's
+    return (today() + timedelta(days=days)).isoformat()
 
 
 def _row(page: Page, title: str) -> Locator:
