@@ -87,6 +87,10 @@ def test_the_drawing_is_zoomed_and_moved_and_comes_back(vault: Vaulted, page: Pa
     group = _open(vault, page)
     node = _spot(page, "Jane Doe")
     expect(node).to_be_visible()
+    # A page that is taken in behind the first reading moves the others.
+    expect(group.get_by_role("link")).to_have_count(5)
+    for name in ("Lisbon", _LONG):
+        expect(_spot(page, name)).to_be_attached()
     # A name is as wide as its font, which comes behind it.
     page.evaluate("document.fonts.ready.then(() => true)")
     drawn(page)
